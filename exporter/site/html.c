@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "exporter/site/html.h"
+#include "exporter/clock.h"
 #include "exporter/site/assets.h"
 #include "reader/human.h"
 
@@ -39,6 +40,7 @@ void kf_html_text(struct kf_buf *out, const char *raw)
 	kf_buf_html(out, kf_utf8_clean(clean, sizeof(clean), raw));
 }
 
+/* The script that computes rates needs a clock that is never set. */
 static void html_as_of(struct kf_buf *out)
 {
 	time_t now = time(NULL);
@@ -47,7 +49,10 @@ static void html_as_of(struct kf_buf *out)
 
 	if (gmtime_r(&now, &tm))
 		strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &tm);
-	kf_buf_fmt(out, "<p id=\"as-of\"><span>As of %s</span></p>\n", text);
+	kf_buf_fmt(out,
+		   "<p id=\"as-of\"><span data-ms=\"%" PRIu64
+		   "\">As of %s</span></p>\n",
+		   kf_clock_ns(CLOCK_MONOTONIC) / 1000000, text);
 }
 
 void kf_html_begin(struct kf_buf *out, const char *title, const char *metrics)
@@ -147,6 +152,20 @@ void kf_html_count_cell(struct kf_buf *out, const char *label, uint64_t n)
 {
 	html_begin_cell(out, label);
 	kf_html_count(out, n);
+	kf_buf_str(out, "</td>");
+}
+
+void kf_html_total_cell(struct kf_buf *out, const char *label, uint64_t n,
+			bool bytes)
+{
+	kf_buf_fmt(out,
+		   "<td class=\"n\" data-label=\"%s\" data-total=\"%" PRIu64
+		   "\" data-unit=\"%s\">",
+		   label, n, bytes ? "bytes" : "calls");
+	if (bytes)
+		kf_html_bytes(out, (double)n);
+	else
+		kf_html_count(out, n);
 	kf_buf_str(out, "</td>");
 }
 

@@ -93,6 +93,21 @@ void kf_html_bytes_cell(struct kf_buf *out, const char *label, uint64_t n);
 void kf_html_count_cell(struct kf_buf *out, const char *label, uint64_t n);
 
 /**
+ * kf_html_total_cell() - write a table cell with a number that only grows
+ * @out:	the page
+ * @label:	name of the column, for narrow screens
+ * @n:		the number
+ * @bytes:	it counts bytes
+ *
+ * The page's script writes beside it how fast it grows, if the row has a
+ * data-key that is the same from one look to the next.
+ *
+ * Context: as kf_buf_add().
+ */
+void kf_html_total_cell(struct kf_buf *out, const char *label, uint64_t n,
+			bool bytes);
+
+/**
  * kf_html_bar() - write a stacked bar of memory by its parts
  * @out:	the page
  * @part:	bytes of each

@@ -88,7 +88,8 @@ static void sites_tag_row(const struct kf_snapshot *s, const struct ranked *r,
 {
 	const struct kf_stats_tag *t = &s->tags[r->at];
 
-	kf_buf_str(out, "<tr><td class=\"name\">");
+	kf_buf_fmt(out, "<tr data-key=\"%" PRIu32 "\"><td class=\"name\">",
+		   r->at);
 	sites_tag_name(s, r->at, out);
 	kf_buf_str(out, "</td>");
 	kf_html_bytes_cell(out, "Live", r->bytes);
@@ -98,7 +99,7 @@ static void sites_tag_row(const struct kf_snapshot *s, const struct ranked *r,
 	kf_html_count_cell(out, "Live blocks",
 			   sites_not_below_0(kf_stats_tag_blocks(t)));
 	kf_html_bytes_cell(out, "Peak", t->peak);
-	kf_html_bytes_cell(out, "Allocated", t->allocated);
+	kf_html_total_cell(out, "Allocated", t->allocated, true);
 	kf_buf_str(out, "</tr>\n");
 }
 

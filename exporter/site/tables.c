@@ -52,7 +52,7 @@ static uint64_t table_live_bytes(const struct kf_class_count *c)
 static void table_size_row(const struct kf_class_count *c, uint64_t most,
 			   struct kf_buf *out)
 {
-	kf_buf_str(out, "<tr>");
+	kf_buf_fmt(out, "<tr data-key=\"%" PRIu64 "\">", (uint64_t)c->bytes);
 	if (c->bytes)
 		kf_html_bytes_cell(out, "Block size", c->bytes);
 	else
@@ -66,8 +66,8 @@ static void table_size_row(const struct kf_class_count *c, uint64_t most,
 	kf_buf_str(out, "<td class=\"bars\">");
 	kf_html_share(out, kf_class_blocks(c), most);
 	kf_buf_str(out, "</td>");
-	kf_html_count_cell(out, "Mallocs", c->mallocs);
-	kf_html_count_cell(out, "Frees", c->frees);
+	kf_html_total_cell(out, "Mallocs", c->mallocs, false);
+	kf_html_total_cell(out, "Frees", c->frees, false);
 	kf_buf_str(out, "</tr>\n");
 }
 
@@ -143,7 +143,9 @@ static void table_threads(const struct kf_snapshot *s, struct kf_buf *out)
 	for (i = 0; i < s->nr_threads && i < MAX_ROWS; i++) {
 		const struct kf_thread_count *t = &s->threads[i];
 
-		kf_buf_str(out, "<tr><td class=\"name\">");
+		kf_buf_fmt(out,
+			   "<tr data-key=\"%" PRId32 "\"><td class=\"name\">",
+			   t->tid);
 		kf_html_text(out, t->name[0] ? t->name : "(no name)");
 		if (t->state == KF_SLOT_IDLE)
 			kf_buf_str(out, " <span class=\"tag\">ended</span>");
@@ -151,9 +153,9 @@ static void table_threads(const struct kf_snapshot *s, struct kf_buf *out)
 			   "</td><td class=\"n\" data-label=\"Thread id\">"
 			   "%" PRId32 "</td>",
 			   t->tid);
-		kf_html_count_cell(out, "Mallocs", t->mallocs);
-		kf_html_count_cell(out, "Frees", t->frees);
-		kf_html_bytes_cell(out, "Allocated", t->allocated);
+		kf_html_total_cell(out, "Mallocs", t->mallocs, false);
+		kf_html_total_cell(out, "Frees", t->frees, false);
+		kf_html_total_cell(out, "Allocated", t->allocated, true);
 		kf_buf_str(out, "<td class=\"bars\">");
 		kf_html_share(out, t->allocated, s->threads[0].allocated);
 		kf_buf_str(out, "</td></tr>\n");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Keeps a page up to date: its sections come anew from the server every two
 // seconds, and charts and the flame graph are told to load theirs. A hidden or
-// paused page loads nothing; what is unfolded, focused or selected stays.
+// paused page loads nothing; what is unfolded, focused or selected stays. Totals
+// in tables get a rate: how much they grew since the look before.
 "use strict";
 (() => {
 	const everyMs = 2000;
@@ -13,6 +14,7 @@
 		textContent: "Pause",
 	});
 	const failure = document.createElement("span");
+	const times = new WeakMap(); // of each section, when its contents were made
 	let paused = false;
 	let busy = false;
 
@@ -35,8 +37,46 @@
 		);
 	}
 
+	// When a page was made, in milliseconds of the exporter's clock.
+	function timeOf(page) {
+		return Number(page.querySelector("#as-of [data-ms]").dataset.ms);
+	}
+
+	function rateText(n, unit) {
+		const scale = n < 9999.5 ? 0 : Math.floor(Math.log10(n * 1.0005) / 3);
+		const value = n / 1000 ** scale;
+		const digits = n > 0 && value < 9.95 ? 1 : 0;
+
+		if (unit === "bytes")
+			return `${kfFlame.bytes(n)}/s`;
+		return `${value.toFixed(digits)}${scale ? " " : ""}${" kMGTPE"[scale].trim()}/s`;
+	}
+
+	// A total that became less is of a row that began anew.
+	function addRates(section, fresh, seconds) {
+		for (const row of fresh.querySelectorAll("tr[data-key]")) {
+			const known = section.querySelector(
+				`tr[data-key="${row.dataset.key}"]`,
+			);
+
+			for (const cell of row.querySelectorAll("[data-total]")) {
+				const before = known?.querySelector(
+					`[data-label="${cell.dataset.label}"]`,
+				);
+				const more = cell.dataset.total - before?.dataset.total;
+
+				if (!(more >= 0 && seconds > 0))
+					continue;
+				const rate = document.createElement("small");
+
+				rate.textContent = rateText(more / seconds, cell.dataset.unit);
+				cell.append(" ", rate);
+			}
+		}
+	}
+
 	// Puts new contents into a section; a chart keeps its element.
-	function renew(section, fresh) {
+	function renew(section, fresh, now) {
 		const open = new Set(
 			[...section.querySelectorAll("details[open]")].map(keyOf),
 		);
@@ -46,12 +86,14 @@
 			details.open = open.has(keyOf(details));
 		if (plot?.timeline)
 			fresh.querySelector(".plot")?.replaceWith(plot);
+		addRates(section, fresh, (now - times.get(section)) / 1000);
+		times.set(section, now);
 		section.className = fresh.className;
 		section.replaceChildren(...fresh.childNodes);
 	}
 
 	// Sections come and go; the flame graph has data of its own.
-	function renewAll(fresh) {
+	function renewAll(fresh, now) {
 		const wanted = new Set();
 		let last = main.querySelector("h1");
 
@@ -63,12 +105,13 @@
 			wanted.add(section.id);
 			if (!known) {
 				last.after(section);
+				times.set(section, now);
 				last = section;
 				continue;
 			}
 			last = known;
 			if (known.id !== "flame" && !isInUse(known))
-				renew(known, section);
+				renew(known, section, now);
 		}
 		for (const section of [...main.children]) {
 			if (section.id && !wanted.has(section.id))
@@ -97,7 +140,7 @@
 		busy = true;
 		try {
 			fresh = await load();
-			renewAll(fresh.querySelector("main"));
+			renewAll(fresh.querySelector("main"), timeOf(fresh));
 			told.firstElementChild.replaceWith(
 				fresh.querySelector("#as-of").firstElementChild,
 			);
@@ -121,5 +164,7 @@
 		refresh();
 	});
 	told.append(failure, " ", button);
+	for (const section of main.children)
+		times.set(section, timeOf(document));
 	setInterval(refresh, everyMs);
 })();

@@ -234,6 +234,36 @@ def pages_are_live(scene):
     kftest.until("it goes on", lambda: number_of(b, "Live") == "183 MiB")
 
 
+def totals_have_rates(scene):
+    """Beside a total stands how fast it grew since the look before."""
+    b = scene.browser
+    scene.show(scene.link)
+    look = ("const cell = document.querySelector('#sizes tr[data-key=\"64\"] "
+            "[data-label=Mallocs]');"
+            "return [Number(cell.dataset.total), Number(document.querySelector("
+            "'#as-of span').dataset.ms), cell.querySelector('small')"
+            "?.textContent ?? null]")
+    first = b.run(look)
+    assert first[2] is None, first
+    seen = [first]
+
+    def has_grown():
+        now = b.run(look)
+        if now[1] != seen[-1][1]:
+            seen.append(now)
+        return seen[-1][0] > seen[-2][0]
+    kftest.until("a second look", lambda: b.run(look)[1] != first[1])
+    seen.append(b.run(look))
+    scene.stacks.tell("state 64:5000000:10")
+    kftest.until("growth", has_grown)
+    (before, since, _), (total, now, text) = seen[-2:]
+    rate = (total - before) / (now - since) * 1000
+    number, unit = re.fullmatch(r"([\d.]+) ([kM])/s", text).groups()
+    said = float(number) * {"k": 1e3, "M": 1e6}[unit]
+    assert abs(said / rate - 1) < 0.05, seen
+    kftest.until("rest", lambda: b.run(look)[2] == "0/s")
+
+
 def names_stay_text(scene):
     b = scene.browser
     for path in ("/", scene.link):
@@ -333,6 +363,7 @@ def charts_work_in_a_browser(world):
                  pages_fit_narrow_screens_in_light_and_dark,
                  without_scripts_pages_say_what_they_know,
                  what_grew_all_the_time_is_a_leak, pages_are_live,
+                 totals_have_rates,
                  the_map_of_a_heap_is_a_picture):
         scene.grow()
         fact(scene)
