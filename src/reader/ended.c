@@ -57,6 +57,22 @@ static bool ended_name(struct kf_ended_line *line, const char *name,
 	return true;
 }
 
+/* "... anon-rss:163328kB, file-rss:1888kB, shmem-rss:0kB, ..." */
+static uint64_t ended_resident_in(const char *text)
+{
+	static const char *const parts[] = {
+		" anon-rss:", " file-rss:", " shmem-rss:"};
+	uint64_t kib = 0;
+
+	for (size_t i = 0; i < KF_ARRAY_SIZE(parts); i++) {
+		const char *at = strstr(text, parts[i]);
+
+		if (at)
+			kib += strtoul(at + strlen(parts[i]), NULL, 10);
+	}
+	return kib * 1024;
+}
+
 /* "Out of memory: Killed process 47 (NAME) total-vm:..." */
 static bool take_oom(const char *text, struct kf_ended_line *line)
 {
@@ -70,6 +86,7 @@ static bool take_oom(const char *text, struct kf_ended_line *line)
 	    !start || at + start > close)
 		return false;
 	line->how = "OOM";
+	line->resident = ended_resident_in(close);
 	return ended_name(line, at + start, (size_t)(close - at) - start);
 }
 
@@ -106,6 +123,7 @@ static bool ended_take(const char *record, struct kf_ended_line *line)
 	    level > 7)
 		return false;
 	line->time_us = time;
+	line->resident = 0;
 	return take_oom(text + 1, line) || take_fault(text + 1, line);
 }
 
@@ -177,14 +195,14 @@ static bool ended_is_of(const struct kf_ended_line *line,
 	return false;
 }
 
-static const char *ended_by_log(const struct kf_ended_log *log,
-				const struct kf_snapshot *s)
+static const struct kf_ended_line *ended_by_log(const struct kf_ended_log *log,
+						const struct kf_snapshot *s)
 {
 	if (s->id.pid_ns != OUTERMOST_PID_NS)
 		return NULL;
 	for (unsigned int i = 0; i < log->nr; i++) {
 		if (ended_is_of(&log->lines[i], s))
-			return log->lines[i].how;
+			return &log->lines[i];
 	}
 	return NULL;
 }
@@ -240,7 +258,7 @@ const char *kf_ended_how(const struct kf_ended_log *log,
 			 const struct kf_file *f, char *room, size_t size)
 {
 	const struct kf_snapshot *s = &f->snap;
-	const char *how;
+	const struct kf_ended_line *line;
 
 	if (f->life == KF_LIFE_EXECED)
 		return "exec";
@@ -253,12 +271,20 @@ const char *kf_ended_how(const struct kf_ended_log *log,
 	/* a machine that stops ends processes, too */
 	if (strcmp(log->boot_id, s->id.boot_id) != 0)
 		return "unknown";
-	how = ended_by_log(log, s);
-	if (how)
-		return how;
+	line = ended_by_log(log, s);
+	if (line)
+		return line->how;
 	if (s->knows_exit && ended_by_cgroup(log, s))
 		return "likely OOM";
 	return s->knows_exit ? "signal or _exit" : "unknown";
+}
+
+uint64_t kf_ended_resident(const struct kf_ended_log *log,
+			   const struct kf_file *f)
+{
+	const struct kf_ended_line *line = ended_by_log(log, &f->snap);
+
+	return line ? line->resident : 0;
 }
 
 enum kf_ended_cause kf_ended_cause(const char *how)

@@ -15,6 +15,7 @@ struct kf_ended_line {
 	int32_t tid;	  /* in the outermost pid namespace */
 	char comm[16];	  /* its name, raw */
 	const char *how;
+	uint64_t resident; /* bytes, of an OOM kill; 0: not said */
 };
 
 struct kf_ended_log {
@@ -62,6 +63,16 @@ void kf_ended_close(struct kf_ended_log *log);
  */
 const char *kf_ended_how(const struct kf_ended_log *log,
 			 const struct kf_file *f, char *room, size_t size);
+
+/**
+ * kf_ended_resident() - the resident memory of a process that the kernel killed
+ * @log:	the kernel's log
+ * @f:		the file, which has a snapshot
+ *
+ * Return: bytes when it was killed for want of memory; 0: the log does not say.
+ */
+uint64_t kf_ended_resident(const struct kf_ended_log *log,
+			   const struct kf_file *f);
 
 /**
  * kf_ended_cause() - the class of an end

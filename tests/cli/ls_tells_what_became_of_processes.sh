@@ -125,6 +125,13 @@ if [ -n "$cgroup" ] && echo 64M >"$cgroup/$limit" 2>/dev/null &&
 	equal "killed, without the log" "likely OOM" "$(without_log "$pid")"
 	if [ -r /dev/kmsg ] && dmesg | grep -aq "Killed process $pid "; then
 		equal "killed, by the log" OOM "$(ended "$pid")"
+		equal "resident memory, as the kernel says" "$(dmesg |
+			grep -a "Killed process $pid " | tail -n 1 |
+			sed 's/.*anon-rss:\([0-9]*\)kB, file-rss:\([0-9]*\)kB, shmem-rss:\([0-9]*\)kB.*/\1 \2 \3/' |
+			awk '{ print 1024 * ($1 + $2 + $3) }')" \
+			"$(cli --format=json post-mortem -p "$pid" |
+				"$PYTHON3" -c 'import json, sys
+print(json.load(sys.stdin)["killed_resident_bytes"])')"
 	fi
 	in_cgroup 'import sys; sys.exit(5)'
 	equal "exit beside a kill" "exit 5" "$(without_log "$pid")"

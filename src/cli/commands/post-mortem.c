@@ -34,7 +34,8 @@ static const char *pm_output; /* of -o */
 struct body {
 	const struct kf_file *file;
 	char how[32];
-	uint64_t seen; /* CLOCK_REALTIME when it was seen last */
+	uint64_t resident; /* when the kernel killed it, or 0 */
+	uint64_t seen;	   /* CLOCK_REALTIME when it was seen last */
 };
 
 struct bodies {
@@ -90,6 +91,9 @@ static void pm_collect(const struct kf_cli *cli, struct bodies *all)
 			continue;
 		how = kf_ended_how(&all->log, f, room, sizeof(room));
 		snprintf(b->how, sizeof(b->how), "%s", how ? how : "unknown");
+		b->resident = strcmp(b->how, "OOM")
+				      ? 0
+				      : kf_ended_resident(&all->log, f);
 		b->file = f;
 		b->seen = pm_seen(&f->snap);
 		all->nr++;
@@ -146,10 +150,23 @@ static void pm_time(char *text, size_t size, uint64_t ns)
 		strftime(text, size, "%F %T", &tm);
 }
 
-enum { ENDED, COMMAND, CONTAINER, CGROUP, BEGAN, SEEN, LIVED, PATH, NR_HEAD };
+enum {
+	ENDED,
+	KILLED_AT,
+	COMMAND,
+	CONTAINER,
+	CGROUP,
+	BEGAN,
+	SEEN,
+	LIVED,
+	PATH,
+	NR_HEAD
+};
 
 static const struct kf_column pm_head[NR_HEAD] = {
 	[ENDED] = {"ended", "ended", KF_CELL_TEXT},
+	[KILLED_AT] = {"resident when killed", "killed_resident_bytes",
+		       KF_CELL_BYTES},
 	[COMMAND] = {"command", "command", KF_CELL_TEXT},
 	[CONTAINER] = {"container", "container", KF_CELL_TEXT},
 	[CGROUP] = {"cgroup", "cgroup", KF_CELL_TEXT},
@@ -170,6 +187,8 @@ static void pm_fill_head(struct kf_table *t, const struct body *b)
 	row = kf_table_row(t);
 	kf_process_container(b->file, id);
 	kf_cell_text(&row[ENDED], b->how);
+	row[KILLED_AT].count = b->resident;
+	row[KILLED_AT].none = !b->resident;
 	kf_cell_text(&row[COMMAND],
 		     s->ending.cmdline[0] ? s->ending.cmdline : s->id.exe);
 	kf_cell_text(&row[CONTAINER], id);
