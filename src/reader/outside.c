@@ -90,11 +90,29 @@ static int open_below(const struct look *l, const char *pid, const char *path)
 	return fd;
 }
 
+/*
+ * A path of another namespace begins at that namespace's root, which is not the
+ * process' own after chroot(2).
+ */
+static void outside_strip_root(const struct look *l, const char *pid,
+			       char *path)
+{
+	char name[32], root[4096];
+	ssize_t len;
+
+	snprintf(name, sizeof(name), "%s/root", pid);
+	len = readlinkat(l->procfd, name, root, sizeof(root));
+	if (len > 1 && len < (ssize_t)sizeof(root) &&
+	    !strncmp(path, root, (size_t)len) && path[len] == '/')
+		memmove(path, path + len, strlen(path + len) + 1);
+}
+
 static int give_dir(struct look *l, const char *pid, uint64_t ns, char *path)
 {
 	char name[KF_OUTSIDE_NAME];
 	int fd;
 
+	outside_strip_root(l, pid, path);
 	*strrchr(path, '/') = '\0';
 	fd = open_below(l, pid, *path ? path : "/");
 	if (fd < 0)
@@ -167,6 +185,8 @@ int kf_outside_of(const char *procfs, int pid, unsigned int *hidden,
 	ns = mount_ns(&l, name);
 	path = ns ? outside_path(&l, name) : NULL;
 	found->outside = ns != l.own_ns;
+	if (path && found->outside)
+		outside_strip_root(&l, name, path);
 	if (path)
 		*strrchr(path, '/') = '\0';
 	if (path && found->outside) {

@@ -78,6 +78,16 @@ grep -q '"processes": 1' "$WORK/out" || fail "a forged file counts"
 grep -q "conflict" "$WORK/err" || fail "a forged file is not told"
 kill -9 "$pid"
 
+# Its root is elsewhere in its namespace, too.
+mkdir "$WORK/root"
+# shellcheck disable=SC2016 # that shell's
+begin unshare -m sh -c 'mount --rbind / "$1" &&
+	mount -t tmpfs -o mode=0700 none "$1$2" && root=$1 && shift 2 &&
+	exec chroot "$root" "$@"' sh "$WORK/root" "$dir"
+[ -z "$(find "$dir" -name "python3*.$pid.*")" ] || fail "its root is seen here"
+seen "a root of its own"
+kill -9 "$pid"
+
 # A process that is not under the library, and one that is not there.
 for none in $$ 999999999; do
 	! "$KF_CLI" stat -p "$none" >"$WORK/out" 2>&1 || fail "there is a $none"
