@@ -101,7 +101,7 @@ blocks 1000 "blocks of 200 programs" alloc held
 # one that nobody waits for has what it had when the program ended
 recorded -- sh -c "'$KIN' apart hold 60 note note wait go
 	until [ -e note ]; do sleep 0.1; done; '$KIN' hold 10"
-says "1 other processes still run"
+says "1 other process still runs"
 touch go
 blocks 70 "blocks of a program and a daemon" alloc held
 blocks 70 "what there is of both" live held

@@ -111,7 +111,7 @@ END
 rm "$WORK/stats/3"
 echo text >"$WORK/stats/text"
 expect 0 cli stat
-says "1 files could not be read"
+says "1 file could not be read"
 expect 0 cli -q stat
 [ ! -s "$WORK/err" ] || fail "-q is not quiet"
 expect 0 cli -v stat

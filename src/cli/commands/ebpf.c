@@ -361,8 +361,8 @@ static void ebpf_tell(const struct ebpf *e, int32_t pid)
 		kf_error(
 			"record: %llu samples are missing: the profile has room for %s live ones; use a larger --sample",
 			(unsigned long long)t->no_room, MAP_KEYS);
-	kf_note(e->cli, "record: %s: %llu snapshots of process %d", e->path,
-		(unsigned long long)e->looks, pid);
+	kf_note(e->cli, "record: %s: %llu snapshot%s of process %d", e->path,
+		(unsigned long long)e->looks, e->looks == 1 ? "" : "s", pid);
 }
 
 static bool ebpf_may(void)

@@ -133,10 +133,10 @@ void kf_record_tell_followed(const struct kf_cli *cli,
 	size_t running = kf_follow_running(w);
 
 	if (w->nr)
-		kf_note(cli, "record: the profile includes %zu other processes",
-			w->nr);
+		kf_note(cli, "record: the profile includes %zu other process%s",
+			w->nr, w->nr == 1 ? "" : "es");
 	if (running)
 		kf_note(cli,
-			"record: %zu other processes still run: the profile has their samples until now",
-			running);
+			"record: %zu other process%s: the profile has their samples until now",
+			running, running == 1 ? " still runs" : "es still run");
 }

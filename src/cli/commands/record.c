@@ -389,8 +389,9 @@ static int recorder_finish(struct recorder *r, int status)
 		status = status ? status : ended;
 	}
 	if (r->stats && r->fd >= 0)
-		kf_note(r->cli, "record: %s: %llu snapshots of process %d",
-			r->path, (unsigned long long)r->looks, r->pid);
+		kf_note(r->cli, "record: %s: %llu snapshot%s of process %d",
+			r->path, (unsigned long long)r->looks,
+			r->looks == 1 ? "" : "s", r->pid);
 	else if (r->fd >= 0 && !record_output)
 		unlink(r->path);
 	if (r->stats && r->fd >= 0)

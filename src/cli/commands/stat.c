@@ -265,12 +265,12 @@ static void note_others(const struct kf_cli *cli, const struct kf_files *files)
 	}
 	if (nr_bad)
 		kf_note(cli,
-			"stat: %u files could not be read: see konfiscator ls",
-			nr_bad);
+			"stat: %u file%s could not be read: see konfiscator ls",
+			nr_bad, nr_bad == 1 ? "" : "s");
 	if (nr_unknown)
 		kf_note(cli,
-			"stat: %u files belong to processes that cannot be seen from here: -a includes them",
-			nr_unknown);
+			"stat: %u file%s of processes that cannot be seen from here: -a includes them",
+			nr_unknown, nr_unknown == 1 ? "" : "s");
 }
 
 static int print_look(const struct kf_cli *cli, const struct kf_snapshots *now,

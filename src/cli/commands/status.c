@@ -63,8 +63,9 @@ static char *status_to_do(const struct sight *s, const char *name,
 				 " has lines that konfiscator did not write");
 	if (c->nr[KF_UNDER_UNKNOWN])
 		return kf_format(
-			"%u processes cannot be looked at: run as root",
-			c->nr[KF_UNDER_UNKNOWN]);
+			"%u process%s cannot be looked at: run as root",
+			c->nr[KF_UNDER_UNKNOWN],
+			c->nr[KF_UNDER_UNKNOWN] == 1 ? "" : "es");
 	if (state == KF_DROPIN_OURS ? c->nr[KF_UNDER_NO] && !c->nr[KF_UNDER_YES]
 				    : c->nr[KF_UNDER_YES])
 		return kf_format("systemctl%s restart %s%.*s%s", user,

@@ -139,7 +139,7 @@ static void prof_tell_losses(const struct kf_report *r,
 	if (kf_stacks_lost_text(&lost, text, sizeof(text)))
 		kf_note(r->cli, "%s: %s", r->cli->command->name, text);
 	if (without)
-		kf_note(r->cli, "%s: %llu samples have no stack",
+		kf_note(r->cli, "%s: samples without a stack: %llu",
 			r->cli->command->name, (unsigned long long)without);
 }
 
