@@ -22,12 +22,13 @@ bool kf_limit_is_set;
 /* Memory is short when tasks waited for it for this part of the time. */
 #define STALLED_PERCENT 10
 
-/* @read_ms and @told are atomic; who sets @busy owns @cgroup and @seen. */
+/* @read_ms and @told are atomic; who sets @busy owns what stands below it. */
 static struct {
-	bool busy; /* atomic */
 	bool told; /* the snapshot of this crossing was written */
 	uint32_t read_ms;
+	bool busy; /* atomic */
 	struct kf_cgroup cgroup;
+	bool has_seen; /* the last read told something: */
 	struct kf_pressure seen;
 } limit;
 
@@ -40,16 +41,25 @@ static void limit_read_share(void)
 			kf_cgroup_memory_limit(&limit.cgroup, ""), percent));
 }
 
-/* Whether memory was short in the last @ms. Totals start anew in a cgroup. */
+/* Totals start anew in another cgroup, and are others in other files. */
+static bool limit_goes_on(const struct kf_pressure *last,
+			  const struct kf_pressure *now)
+{
+	return last->of_cgroup == now->of_cgroup &&
+	       last->has_high == now->has_high &&
+	       last->stalled_us <= now->stalled_us && last->high <= now->high;
+}
+
+/* Whether memory was short in the last @ms. */
 static bool limit_is_pressed(uint32_t ms)
 {
 	struct kf_pressure now, last = limit.seen;
+	bool had = limit.has_seen;
 	uint64_t stalled, high;
 
-	if (!kf_cgroup_pressure(&limit.cgroup, "", &now))
-		return false;
+	limit.has_seen = kf_cgroup_pressure(&limit.cgroup, "", &now);
 	limit.seen = now;
-	if (now.stalled_us < last.stalled_us || now.high < last.high)
+	if (!had || !limit.has_seen || !limit_goes_on(&last, &now))
 		return false;
 	stalled = now.stalled_us - last.stalled_us;
 	high = now.high - last.high;
@@ -60,14 +70,17 @@ static bool limit_is_pressed(uint32_t ms)
 	return true;
 }
 
+/* Who may open no files any more knows of no pressure. */
 static void limit_read(uint32_t ms)
 {
-	bool pressed;
+	bool pressed = false;
 
 	if (__atomic_exchange_n(&limit.busy, true, __ATOMIC_ACQUIRE))
 		return;
-	limit_read_share();
-	pressed = limit_is_pressed(ms);
+	if (!kf_process_is_barred()) {
+		limit_read_share();
+		pressed = limit_is_pressed(ms);
+	}
 	kf_limit_press(pressed);
 	__atomic_store_n(&limit.busy, false, __ATOMIC_RELEASE);
 	if (pressed)
@@ -84,8 +97,7 @@ void kf_limit_start(void)
 	if (!(kf_conf.limit & KF_LIMIT_SHARE))
 		kf_limit_set(kf_conf.limit);
 	limit_read_share();
-	if (!kf_cgroup_pressure(&limit.cgroup, "", &limit.seen))
-		limit.seen = (struct kf_pressure){0};
+	limit.has_seen = kf_cgroup_pressure(&limit.cgroup, "", &limit.seen);
 }
 
 void kf_limit_settle(void)
@@ -110,7 +122,7 @@ static void limit_read_due(void)
 	uint32_t last = kf_load(&limit.read_ms);
 	uint32_t now = kf_now_ms();
 
-	if (now - last < KF_LIMIT_READ_MS || kf_process_is_barred() ||
+	if (now - last < KF_LIMIT_READ_MS ||
 	    !__atomic_compare_exchange_n(&limit.read_ms, &last, now, false,
 					 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		return;

@@ -128,8 +128,8 @@ void kf_realtime_watch(struct kf_realtime_watch *watch)
 	watch->on = kf_conf.realtime_allow;
 	if (!watch->on)
 		return;
-	watch->sees_faults = kf_thread_faults(&watch->faults);
 	watch->outer = kf_toll;
+	watch->sees_faults = kf_thread_faults(&watch->faults);
 	kf_toll = (struct kf_toll){0};
 }
 

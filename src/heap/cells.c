@@ -106,7 +106,9 @@ static uint64_t cells_of(const struct kf_region *region, uint64_t length)
 static void cells_clear(const struct cells *w)
 {
 	for (uint32_t i = 0; i < w->max; i++)
-		kf_store_release(&w->cell[i].noted, 0);
+		kf_store(&w->cell[i].noted, 0);
+	/* before the stores that follow */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
 }
 
 static void cells_enter(struct cells *w, const struct kf_region *region)
@@ -162,19 +164,15 @@ uint32_t kf_cells_note(struct kf_stats_cell *cell, uint32_t max,
 
 /* The cells that the regions need at each length, from KF_CELL_LEAST on. */
 struct needs {
-	const struct kf_region *region;
 	uint64_t nr[32];
 };
 
-static void needs_run(const struct kf_run *run, void *data)
+static void needs_region(const struct kf_region *region, void *data)
 {
 	struct needs *n = data;
 
-	if (run->region == n->region)
-		return;
-	n->region = run->region;
 	for (unsigned int i = 0; i < KF_ARRAY_SIZE(n->nr); i++)
-		n->nr[i] += cells_of(run->region, KF_CELL_LEAST << i);
+		n->nr[i] += cells_of(region, KF_CELL_LEAST << i);
 }
 
 uint64_t kf_cells_length(uint32_t max, uint32_t *nr)
@@ -182,7 +180,7 @@ uint64_t kf_cells_length(uint32_t max, uint32_t *nr)
 	struct needs n = {0};
 	unsigned int i = 0;
 
-	if (!kf_pages_each(needs_run, &n))
+	if (!kf_pages_each_region(needs_region, &n))
 		n.nr[0] = 0;
 	while (n.nr[i] > max && i < KF_ARRAY_SIZE(n.nr) - 1)
 		i++;

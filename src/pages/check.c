@@ -140,6 +140,20 @@ static void check_each(const struct kf_region *region,
 		each(region->page[i], data);
 }
 
+bool kf_pages_each_region(void (*each)(const struct kf_region *region,
+				       void *data),
+			  void *data)
+{
+	struct kf_list *pos;
+
+	if (!kf_pages_lock())
+		return false;
+	kf_list_for_each(pos, &kf_pages.regions)
+		each(kf_container_of(pos, struct kf_region, link), data);
+	kf_pages_unlock();
+	return true;
+}
+
 bool kf_pages_each(void (*each)(const struct kf_run *run, void *data),
 		   void *data)
 {

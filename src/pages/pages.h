@@ -283,6 +283,18 @@ bool kf_pages_each(void (*each)(const struct kf_run *run, void *data),
 		   void *data) __must_check;
 
 /**
+ * kf_pages_each_region() - call a function for all regions
+ * @each:	as for kf_pages_each()
+ * @data:	for @each
+ *
+ * Context: as kf_pages_each().
+ * Return: as kf_pages_each().
+ */
+bool kf_pages_each_region(void (*each)(const struct kf_region *region,
+				       void *data),
+			  void *data) __must_check;
+
+/**
  * kf_pages_fork_begin() - see kf_lock_fork_begin()
  *
  * Context: the forking thread.

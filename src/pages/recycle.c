@@ -61,6 +61,8 @@ static void move_pages(struct kf_run *run, struct kf_run *to)
 		return;
 	}
 	kf_stats_begin();
+	/* What was moved there has no name. */
+	to->region->named &= !moved;
 	kf_region_report_growth(to->region);
 	if (moved) {
 		kf_desc_give(run);

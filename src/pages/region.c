@@ -232,6 +232,8 @@ static bool commit(struct kf_region *region, size_t nr)
 	if (!kf_desc_reserve(1) || !kf_vm_commit(start, bytes))
 		return false;
 	if (!name_end(region, bytes)) {
+		/* What the kernel maps anew has no name. */
+		region->named = false;
 		/* Pages that stay committed are committed again next time. */
 		if (!kf_vm_decommit(start, bytes))
 			return false;
@@ -291,15 +293,23 @@ static void report_size(struct kf_region *region)
 					  had - has);
 }
 
-/* A small heap has no name: its program would pay for it at each start. */
+/* The kernel knows no names. */
+static bool region_nameless;
+
+/*
+ * A small heap has no name: its program would pay for it at each start. Asks
+ * never again after a refusal.
+ */
 static void region_name(struct kf_region *region)
 {
 	size_t reserved = (size_t)region->nr_pages << KF_PAGE_SHIFT;
 
-	if (!region->named && region_size(region) >= NAMED_FROM)
-		region->named =
-			kf_vm_name(region, region->head_bytes + reserved,
+	if (region->named || region_nameless ||
+	    region_size(region) < NAMED_FROM)
+		return;
+	region->named = kf_vm_name(region, region->head_bytes + reserved,
 				   KF_STATS_HEAP_NAME);
+	region_nameless = !region->named;
 }
 
 void kf_region_report_growth(struct kf_region *region)

@@ -24,9 +24,9 @@
 #include "sample/python.h"
 #include "sample/sample.h"
 #include "stats/stats.h"
-#include "sys/call.h"
 #include "sys/maps.h"
 #include "sys/process.h"
+#include "sys/thread.h"
 #include "sys/vm.h"
 
 #include <string.h>
@@ -249,7 +249,7 @@ static bool reading_wait(void)
 	for (int i = 0; i < MOST_YIELDS; i++) {
 		if (reading_begin())
 			return true;
-		kf_sys(SYS_sched_yield);
+		kf_thread_yield();
 	}
 	return false;
 }

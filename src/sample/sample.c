@@ -252,6 +252,7 @@ uint32_t kf_sample_trace(const struct kf_trace *trace)
 	if (!trace->nr)
 		return 0;
 	stack.nr = trace->nr;
+	stack.flags = trace->nr == KF_TRACE_FRAMES ? KF_STACK_CUT : 0;
 	memcpy(stack.frame, trace->frame, trace->nr * sizeof(stack.frame[0]));
 	kf_modules_begin();
 	entry = kf_table_find(&stack, 0, conf.max_stacks);

@@ -267,8 +267,14 @@ bool kf_cgroup_pressure(struct kf_cgroup *c, const char *root,
 	*pressure = (struct kf_pressure){0};
 	if (!cgroup_find_path(c, root) || c->v1 || !cgroup_find_dir(c, root))
 		return cgroup_stalled(root, "proc/pressure/memory", pressure);
-	if (cgroup_read_file(c->dir, "memory.events", buf, sizeof(buf)))
+	pressure->has_high =
+		cgroup_read_file(c->dir, "memory.events", buf, sizeof(buf)) &&
+		strstr(buf, "\nhigh ");
+	if (pressure->has_high)
 		pressure->high = cgroup_number(buf, "\nhigh ");
-	return cgroup_stalled(c->dir, "memory.pressure", pressure) ||
-	       cgroup_stalled(root, "proc/pressure/memory", pressure);
+	pressure->of_cgroup =
+		cgroup_stalled(c->dir, "memory.pressure", pressure);
+	return pressure->of_cgroup ||
+	       cgroup_stalled(root, "proc/pressure/memory", pressure) ||
+	       pressure->has_high;
 }

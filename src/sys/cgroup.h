@@ -37,6 +37,8 @@ uint64_t kf_cgroup_memory_limit(struct kf_cgroup *c, const char *root);
 struct kf_pressure {
 	uint64_t stalled_us; /* time in which tasks waited for memory */
 	uint64_t high;	     /* times memory.high was exceeded */
+	bool of_cgroup;	     /* @stalled_us is that of a cgroup */
+	bool has_high;
 };
 
 /**
@@ -45,7 +47,8 @@ struct kf_pressure {
  * @root:	as kf_cgroup_memory_limit()
  * @pressure:	out: of the process' cgroup of version 2: "some" of
  *		memory.pressure, and "high" of memory.events; without these, of
- *		/proc/pressure/memory, and 0
+ *		/proc/pressure/memory, and 0; limits of outer cgroups show in
+ *		"some" alone
  *
  * Context: any; opens files.
  * Return: false: nothing says it.

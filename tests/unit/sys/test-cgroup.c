@@ -178,6 +178,12 @@ START_TEST(pressure_is_that_of_the_cgroup_or_else_of_the_system)
 {
 	begin();
 	UNIT_REQUIRE(!pressure(0, 0));
+	put("/proc/self/cgroup", "0::/a/%s\n", "c");
+	put("/proc/self/mountinfo", V2_MOUNT, "/");
+	put("/cg/a/c/memory.events", "low 5\nhigh %s\nmax 9\noom 1\n", "12");
+	UNIT_REQUIRE(pressure(0, 12));
+	put("/cg/a/c/memory.events", "%s", "rubbish\n");
+	UNIT_REQUIRE(!pressure(0, 0));
 	put("/proc/pressure/memory",
 	    "some avg10=1.00 avg60=2.00 avg300=3.00 total=%s\n"
 	    "full avg10=0.00 avg60=0.00 avg300=0.00 total=77\n",
