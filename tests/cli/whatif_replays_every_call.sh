@@ -8,6 +8,8 @@ workdir
 . "$top_srcdir/tests/cli/cli.sh"
 . "$top_srcdir/tests/cli/report.sh"
 
+! "$KF_CLI" run -- "$KF_CLI" --version 2>&1 | grep "AddressSanitizer" ||
+	skip "the command cannot run under the library"
 cd "$WORK"
 
 # The recording of a replay, which is beside that of the command.

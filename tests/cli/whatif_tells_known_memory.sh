@@ -87,8 +87,12 @@ prints "64.0Mi in 64 blocks at the peak"
 prints "Compared with glibc:"
 expect 0 "$KF_CLI" replay rec
 prints "libc.so"
-expect 0 "$KF_CLI" run -- "$KF_CLI" replay rec
-prints "libkonfiscator.so"
+if "$KF_CLI" run -- "$KF_CLI" --version 2>&1 | grep "AddressSanitizer"; then
+	echo "not tried: a replay by that command under the library"
+else
+	expect 0 "$KF_CLI" run -- "$KF_CLI" replay rec
+	prints "libkonfiscator.so"
+fi
 
 expect 0 "$KF_CLI" whatif --tune --budget=20 --runs=1 rec
 grep -Eq "konfiscator run --.* -- PROG|^No setting is better" "$WORK/out" ||
