@@ -58,14 +58,17 @@ static char *form_field(struct kf_form *form, const char *key)
 	return strcmp(key, "order") == 0 ? form->order : NULL;
 }
 
-/* A value may come in parts; one that begins again is there twice. */
+/*
+ * A value may come in parts; one that begins again is there twice. A part of
+ * multipart/form-data may lack a name.
+ */
 static enum MHD_Result form_take(void *cls, enum MHD_ValueKind kind,
 				 const char *key, const char *file,
 				 const char *type, const char *coding,
 				 const char *data, uint64_t offset, size_t size)
 {
 	struct kf_form *form = cls;
-	char *field = form_field(form, key);
+	char *field = key ? form_field(form, key) : NULL;
 
 	if (!field)
 		return MHD_YES;

@@ -153,6 +153,17 @@ def a_form_without_the_token_is_refused(world):
                      "Sec-Fetch-Site": "cross-site"}):
         status, _, text = post(exporter, right, **headers)
         assert status == 403 and "another site" in text, (headers, status)
+    # parts of a multipart form may have any head, or none
+    for head in (b"", b"Content-Type: text/plain\r\n",
+                 b"Content-Disposition: form-data\r\n",
+                 b"Content-Disposition: form-data; filename=x\r\n",
+                 b"Content-Disposition: form-data; name=token\r\n"
+                 b"Content-Type: multipart/mixed; boundary=z\r\n"):
+        status, _, text = post(
+            exporter, b"--limit\r\nContent-Disposition: form-data; name=x\r\n"
+            b"\r\ny\r\n--limit\r\n" + head + b"\r\nz\r\n--limit--\r\n",
+            Content_Type="multipart/form-data; boundary=limit")
+        assert status == 403 and "token" in text, (head, status, text)
     # a body of another type is no form, and another name is not this server
     assert post(exporter, whole, Content_Type="text/plain")[0] == 403
     assert post(exporter, right, Host="evil.example")[0] == 421
