@@ -7,6 +7,7 @@
 #include "exporter/config/flags.h"
 
 #include <ctype.h>
+#include <curl/curl.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -283,6 +284,16 @@ static const char *set_textfile(struct kf_options *o, const char *value)
 	return option_path(value, LONG_PATH, &o->textfile);
 }
 
+static bool option_is_url(const char *value)
+{
+	CURLU *url = curl_url();
+	bool is =
+		url && curl_url_set(url, CURLUPART_URL, value, 0) == CURLUE_OK;
+
+	curl_url_cleanup(url);
+	return is;
+}
+
 static const char *set_otlp_endpoint(struct kf_options *o, const char *value)
 {
 	static const char *const schemes[] = {"http://", "https://"};
@@ -291,7 +302,7 @@ static const char *set_otlp_endpoint(struct kf_options *o, const char *value)
 		size_t len = strlen(schemes[i]);
 
 		if (strncmp(value, schemes[i], len) != 0 || !value[len] ||
-		    strpbrk(value, "?# \r\n"))
+		    strpbrk(value, "?# \r\n") || !option_is_url(value))
 			continue;
 		o->otlp_endpoint = value;
 		return NULL;

@@ -18,10 +18,12 @@
 
 #define LIMIT_S 10
 #define MAX_ANSWER ((size_t)64 << 10)
-#define MAX_HEADERS ((size_t)16 << 10)
+#define MAX_HEADERS ((ssize_t)16 << 10)
+#define MAX_RETRY_S 86400
 
 struct kf_post {
 	CURL *curl;
+	bool (*late)(void);
 	const char *endpoint;
 	const char *headers;
 	struct kf_buf answer;
@@ -34,15 +36,23 @@ static const char *post_path(const char *signal)
 	return strcmp(signal, "profiles") == 0 ? "v1development" : "v1";
 }
 
-/* Is a CURLOPT_WRITEFUNCTION. */
+/* Is a CURLOPT_WRITEFUNCTION. What is too long is no message; the status is. */
 static size_t post_take(char *data, size_t one, size_t nr, void *to)
 {
 	struct kf_post *p = to;
 
-	if (nr > MAX_ANSWER - p->answer.len)
-		return 0;
-	kf_buf_add(&p->answer, data, one * nr);
+	kf_buf_add(&p->answer, data,
+		   KF_MIN(one * nr, MAX_ANSWER - p->answer.len));
 	return nr;
+}
+
+/* Is a CURLOPT_XFERINFOFUNCTION, called once a second and more often. */
+static int post_is_to_end(void *of, curl_off_t down_total, curl_off_t down,
+			  curl_off_t up_total, curl_off_t up)
+{
+	const struct kf_post *p = of;
+
+	return p->late();
 }
 
 static bool post_set(struct kf_post *p, const char *ca)
@@ -58,6 +68,10 @@ static bool post_set(struct kf_post *p, const char *ca)
 	       curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, post_take) ==
 		       CURLE_OK &&
 	       curl_easy_setopt(c, CURLOPT_WRITEDATA, p) == CURLE_OK &&
+	       curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, post_is_to_end) ==
+		       CURLE_OK &&
+	       curl_easy_setopt(c, CURLOPT_XFERINFODATA, p) == CURLE_OK &&
+	       curl_easy_setopt(c, CURLOPT_NOPROGRESS, 0L) == CURLE_OK &&
 	       curl_easy_setopt(c, CURLOPT_USERAGENT,
 				PACKAGE_NAME
 				"_exporter/" PACKAGE_VERSION) == CURLE_OK &&
@@ -65,7 +79,7 @@ static bool post_set(struct kf_post *p, const char *ca)
 }
 
 struct kf_post *kf_post_open(const char *endpoint, const char *headers,
-			     const char *ca)
+			     const char *ca, bool (*late)(void))
 {
 	struct kf_post *p = calloc(1, sizeof(*p));
 
@@ -74,16 +88,12 @@ struct kf_post *kf_post_open(const char *endpoint, const char *headers,
 	if (p && p->curl && post_set(p, ca)) {
 		p->endpoint = endpoint;
 		p->headers = headers;
+		p->late = late;
 		return p;
 	}
 	fprintf(stderr, "konfiscator_exporter: cannot set up libcurl\n");
 	kf_post_close(p);
 	return NULL;
-}
-
-void kf_post_limit(struct kf_post *p, long seconds)
-{
-	curl_easy_setopt(p->curl, CURLOPT_TIMEOUT, seconds);
 }
 
 void kf_post_close(struct kf_post *p)
@@ -116,14 +126,17 @@ static bool post_read_headers(const struct kf_post *p, struct curl_slist **list,
 	int fd = open(p->headers, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd >= 0)
-		got = read(fd, text, MAX_HEADERS);
+		got = read(fd, text, sizeof(text));
 	snprintf(error, size, "%s: %s", p->headers,
-		 got < 0 ? strerror(errno) : "not lines of NAME: VALUE");
+		 got < 0	     ? strerror(errno)
+		 : got > MAX_HEADERS ? "more than 16384 bytes"
+				     : "not lines of NAME: VALUE");
 	if (fd >= 0)
 		close(fd);
 	if (got < 0)
 		return false;
-	text[got] = '\0';
+	right = got <= MAX_HEADERS;
+	text[right ? got : 0] = '\0';
 	while (right && (line = strsep(&rest, "\n"))) {
 		if (!*line || *line == '#')
 			continue;
@@ -190,7 +203,7 @@ static bool post_judge(struct kf_post *p, CURLcode rc, struct kf_post_answer *a)
 	}
 	a->again = status == 429 || status == 502 || status == 503 ||
 		   status == 504;
-	a->retry_s = retry > 0 ? (unsigned long)retry : 0;
+	a->retry_s = (unsigned int)KF_MIN(retry, (curl_off_t)MAX_RETRY_S);
 	snprintf(a->error, sizeof(a->error), "status %ld", status);
 	return false;
 }

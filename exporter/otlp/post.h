@@ -12,10 +12,10 @@
 struct kf_post;
 
 struct kf_post_answer {
-	bool again;	       /* not accepted now; it may be sent again */
-	unsigned long retry_s; /* not before; 0: not said */
-	uint64_t rejected;     /* data points or samples, if accepted */
-	char error[512];       /* why, one line; "" for none */
+	bool again;	      /* not accepted now; it may be sent again */
+	unsigned int retry_s; /* not before; 0: not said */
+	uint64_t rejected;    /* data points or samples, if accepted */
+	char error[512];      /* why, one line; "" for none */
 };
 
 /**
@@ -24,19 +24,15 @@ struct kf_post_answer {
  * @headers:	file of further headers, a "NAME: VALUE" a line, which is read
  *		for each request; or NULL
  * @ca:		file of certificate authorities; NULL: the system's
+ * @late:	whether to break off a request that is underway
+ *
+ * A request takes at most 10 s.
  *
  * Context: one thread at a time for one receiver.
  * Return: the receiver, or NULL; the reason was printed on stderr.
  */
 struct kf_post *kf_post_open(const char *endpoint, const char *headers,
-			     const char *ca);
-
-/**
- * kf_post_limit() - set the time limit of requests, which is 10 s at first
- * @p:		the receiver
- * @seconds:	the limit
- */
-void kf_post_limit(struct kf_post *p, long seconds);
+			     const char *ca, bool (*late)(void));
 
 /**
  * kf_post() - send a request

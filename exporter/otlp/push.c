@@ -19,7 +19,7 @@
 #include <time.h>
 
 #define FIRST_PAUSE_MS 1000
-#define LAST_S 5	 /* for the last attempt, at the end */
+#define LAST_S 5	 /* for all that is sent after the end was asked for */
 #define MAX_PROFILES 200 /* groups, those that hold most */
 
 static struct {
@@ -31,8 +31,10 @@ static struct {
 	bool on; /* constant while the thread runs */
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	bool ending;  /* under @lock */
-	bool failing; /* the last request was not accepted; the thread's */
+	bool ending;	 /* under @lock, as the next */
+	int64_t last_ms; /* when to end all, if @ending */
+	/* the last request was not accepted; the thread's */
+	bool failing[KF_NR_OTLP_SIGNALS];
 	uint64_t began_ns;
 } push = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -50,6 +52,16 @@ static int64_t push_now_ms(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static bool push_is_late(void)
+{
+	bool late;
+
+	pthread_mutex_lock(&push.lock);
+	late = push.ending && push_now_ms() >= push.last_ms;
+	pthread_mutex_unlock(&push.lock);
+	return late;
 }
 
 /* Wait until a time, or the end. Return whether the end has come. */
@@ -73,12 +85,13 @@ static bool push_wait(int64_t until_ms)
 /* Log the first failure of a row, and its end. */
 static void push_tell(enum kf_otlp_signal signal, bool failed, const char *why)
 {
-	if (failed && !push.failing)
+	if (failed && !push.failing[signal])
 		kf_log(KF_LOG_WARN, "OTLP receiver takes nothing", "signal",
 		       kf_otlp_signal_names[signal], "error", why, NULL);
-	else if (!failed && push.failing)
-		kf_log(KF_LOG_INFO, "OTLP receiver takes requests again", NULL);
-	push.failing = failed;
+	else if (!failed && push.failing[signal])
+		kf_log(KF_LOG_INFO, "OTLP receiver takes requests again",
+		       "signal", kf_otlp_signal_names[signal], NULL);
+	push.failing[signal] = failed;
 }
 
 static void push_count(enum kf_otlp_signal signal, enum kf_otlp_result result,
@@ -135,8 +148,9 @@ static void push_send_all(enum kf_otlp_signal signal,
 {
 	for (const struct kf_otlp_request *q = list; q; q = q->next) {
 		/* at the end nobody waits for a receiver that is away */
-		if (until_ms || !push.failing)
-			push_send(signal, q, until_ms);
+		if (push_is_late() || (!until_ms && push.failing[signal]))
+			break;
+		push_send(signal, q, until_ms);
 	}
 	kf_otlp_free(list);
 }
@@ -200,7 +214,8 @@ static void push_profiles(int64_t until_ms)
 
 	if (kf_subjects_list(push.sources->groups, &all) && all.nr)
 		others = calloc(all.nr, sizeof(*others));
-	for (; others && at < all.nr && groups < MAX_PROFILES; groups++) {
+	while (others && at < all.nr && groups++ < MAX_PROFILES &&
+	       !push_is_late()) {
 		of.subject = &all.subject[at];
 		of.nr = push_gather(of.subject, all.nr - at, others);
 		push_profile(&of, until_ms);
@@ -229,7 +244,6 @@ static void *push_run(void *unused)
 		while (next <= push_now_ms())
 			next += every;
 	}
-	kf_post_limit(push.post, LAST_S);
 	push_all(0);
 	return unused;
 }
@@ -244,7 +258,7 @@ bool kf_otlp_start(const struct kf_options *options,
 	push.began_ns = push_real_ns();
 	push.post =
 		kf_post_open(options->otlp_endpoint, options->otlp_headers_file,
-			     options->otlp_ca_file);
+			     options->otlp_ca_file, push_is_late);
 	if (!push.post)
 		return false;
 	kf_name_cache_init(&push.names, options->procfs);
@@ -265,6 +279,7 @@ void kf_otlp_stop(void)
 		return;
 	pthread_mutex_lock(&push.lock);
 	push.ending = true;
+	push.last_ms = push_now_ms() + LAST_S * 1000;
 	pthread_cond_signal(&push.wake);
 	pthread_mutex_unlock(&push.lock);
 	pthread_join(push.thread, NULL);

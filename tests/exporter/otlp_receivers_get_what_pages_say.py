@@ -11,6 +11,7 @@ import http.server
 import json
 import math
 import os
+import shutil
 import ssl
 import subprocess
 import threading
@@ -31,6 +32,8 @@ class Receiver:
 
     def __init__(self, *answers, context=None):
         self.got = []
+        self.status_of = {}  # by path, in place of an answer's
+        self.delay_s = 0
         self.answers = list(answers) or [(200, {}, b"")]
         receiver = self
 
@@ -44,7 +47,8 @@ class Receiver:
                 status, headers, answer = receiver.answers[0]
                 if len(receiver.answers) > 1:
                     receiver.answers.pop(0)
-                self.send_response(status)
+                time.sleep(receiver.delay_s)
+                self.send_response(receiver.status_of.get(self.path, status))
                 for name, value in headers.items():
                     self.send_header(name, value)
                 self.send_header("Content-Length", str(len(answer)))
@@ -297,6 +301,61 @@ def requests_are_sent_again_if_asked(world):
         receiver.close()
 
 
+def no_answer_floods_a_receiver(world):
+    world.stats_file("a", pid=world.sleeper().pid, blocks="64:23:5")
+    receiver = Receiver((503, {"Retry-After": "9223372036854775807"}, b""))
+    exporter = world.exporter(*flags(receiver, "--otlp.interval=2s"))
+    kftest.until("it is counted", lambda: exporter.scrape().get(
+        "konfiscator_otlp_requests_total", signal="metrics",
+        result="dropped") >= 2)
+    assert len(receiver.got) <= 4, len(receiver.got)
+    exporter.stop()
+    receiver.close()
+    # an answer that is longer than any message counts by its status
+    for status, result in ((200, "accepted"), (400, "refused")):
+        receiver = Receiver((status, {}, b"x" * 200000))
+        exporter = world.exporter(*flags(receiver, "--otlp.interval=2s"))
+        kftest.until("it is counted", lambda: exporter.scrape().get(
+            "konfiscator_otlp_requests_total", signal="metrics",
+            result=result) >= 2)
+        page = exporter.scrape()
+        assert page.get("konfiscator_otlp_requests_total", signal="metrics",
+                        result="dropped") == 0
+        bodies = [gzip.decompress(r[2]) for r in receiver.got]
+        assert len(set(bodies)) == len(bodies), "sent again"
+        exporter.stop()
+        receiver.close()
+
+
+def metrics_and_profiles_fail_by_themselves(world):
+    program = kftest.Stacks(world, "a", "leaky 20000000 0 64 boot")
+    assert program.process.pid
+    receiver = Receiver()
+    receiver.status_of = {PROFILES: 404}
+    exporter = world.exporter(*flags(receiver, "--otlp.profiles"))
+    kftest.until("it is counted", lambda: exporter.scrape().get(
+        "konfiscator_otlp_requests_total", signal="profiles",
+        result="refused") >= 3)
+    assert exporter.log.count("takes nothing") == 1, exporter.log
+    assert "takes requests again" not in exporter.log
+    receiver.status_of = {}
+    exporter.says("OTLP receiver takes requests again\" signal=profiles")
+
+
+def a_slow_receiver_does_not_delay_the_end(world):
+    for i in range(6):
+        kftest.Stacks(world, "s%d" % i, "leaky 20000000 0 64 boot",
+                      binary=shutil.copy(kftest.MKSTACKS,
+                                         world.path("program%d" % i)))
+    receiver = Receiver()
+    receiver.delay_s = 3
+    exporter = world.exporter(*flags(receiver, "--otlp.profiles"))
+    kftest.until("a profile", lambda: receiver.of(PROFILES))
+    before = time.monotonic()
+    assert exporter.stop() == 0
+    assert 4 < time.monotonic() - before < 8, time.monotonic() - before
+
+
 def rejected_parts_are_counted(world):
     world.stats_file("a", pid=world.sleeper().pid, blocks="64:23:5")
     message = b"\x0a\x09\x08\x03\x12\x05a\x1b[mb"
@@ -360,6 +419,13 @@ def headers_and_authorities_are_files(world):
     exporter.says("not lines of NAME: VALUE")
     assert "secret" not in exporter.log
     exporter.stop()
+    with open(path, "w") as f:
+        f.write("X: %s\n" % ("y" * 100) * 200)
+    exporter = world.exporter(endpoint, "--otlp.interval=1s",
+                              "--otlp.headers-file=" + path,
+                              "--otlp.ca-file=" + world.path("ca.crt"))
+    exporter.says("more than 16384 bytes")
+    exporter.stop()
     # a stranger's authority, and the system's
     kfweb.make_ca(world, "stranger")
     for more in ((), ("--otlp.ca-file=" + world.path("stranger.crt"),)):
@@ -378,6 +444,8 @@ def wrong_flags_are_told(world):
             ("--otlp.endpoint=ftp://x", "expected a URL"),
             ("--otlp.endpoint=http://", "expected a URL"),
             ("--otlp.endpoint=http://a/?b", "expected a URL"),
+            ("--otlp.endpoint=http://[::1", "expected a URL"),
+            ("--otlp.endpoint=http://a:70000", "expected a URL"),
             ("--otlp.interval=0s", "expected a time of 1s to 1d"),
             ("--otlp.interval=2d", "expected a time of 1s to 1d")):
         result = subprocess.run([kftest.EXPORTER, flag], capture_output=True,
@@ -391,6 +459,9 @@ kftest.main(
     values_are_those_of_the_page,
     profiles_are_those_of_the_pages,
     requests_are_sent_again_if_asked,
+    no_answer_floods_a_receiver,
+    metrics_and_profiles_fail_by_themselves,
+    a_slow_receiver_does_not_delay_the_end,
     rejected_parts_are_counted,
     a_receiver_that_is_away_does_no_harm,
     the_last_counts_are_sent_at_the_end,
