@@ -152,9 +152,10 @@ static bool figure_labels_valid(const char *s)
 static bool figure_is_reserved(const char *metric)
 {
 	static const char *const first[] = {
-		"cgroup_",   "ended_",	"exporter_", "http_",	"proportional_",
-		"resident_", "size_",	"swapped_",  "oldest_", "process",
-		"scrape_",   "series_", "stats_",    "trace_"};
+		"cgroup_",   "ended_",	 "exporter_", "http_",
+		"oldest_",   "otlp_",	 "process",   "proportional_",
+		"resident_", "scrape_",	 "series_",   "size_",
+		"stats_",    "swapped_", "tag_",      "trace_"};
 	static const char *const last[] = {"_bucket", "_count", "_created",
 					   "_info", "_sum"};
 	size_t len = strlen(metric), i;

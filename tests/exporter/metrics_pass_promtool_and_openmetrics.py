@@ -150,7 +150,8 @@ def a_file_cannot_redefine_a_metric(world):
     evil = ["malloc_total", "heap_bytes", "allocation_size_bytes", "live_total",
             "processes", "allocation_size_bytes_count", "mmap", "x y", "Z_total",
             "calls_total", "exporter_build_info", "process_exits_total",
-            "allocation_size_bytes_bucket"]
+            "allocation_size_bytes_bucket", "otlp_requests_total",
+            "tag_live_bytes_total"]
     for i, metric in enumerate(evil):
         world.stats_file("f%d" % i, pid=process.pid, created=i + 1,
                          name="n%d" % i, blocks="16:1:0",
@@ -163,6 +164,19 @@ def a_file_cannot_redefine_a_metric(world):
     assert page.get("konfiscator_processes", process="n%d" % i) == 1
     taken = {n for (n, _), v in page.samples.items() if v == 77}
     assert taken <= {"konfiscator_live_total", "konfiscator_calls_total"}, taken
+
+
+def a_file_cannot_take_a_metric_away(world):
+    world.stats_file("tags", pid=world.sleeper().pid,
+                     tag=["1:0:cache", "2:1:index"], **{"tag.2.allocated": 5})
+    wanted = {"konfiscator_tag_live_bytes", "konfiscator_otlp_requests_total"}
+    # in OpenMetrics a counter takes its name without _total, too
+    world.stats_file("a", pid=world.sleeper().pid, mapped=77,
+                     metric="mapped:otlp_requests")
+    world.stats_file("b", pid=world.sleeper().pid, splits=77,
+                     metric="splits:tag_live_bytes_total")
+    page = both(world.exporter("--otlp.endpoint=http://127.0.0.1:1"))
+    assert wanted <= {name for name, _ in page.samples}, page.text
 
 
 def bad_files_are_counted_and_skipped(world):
@@ -227,6 +241,7 @@ kftest.main(
     a_thousand_random_names_are_accepted,
     a_process_with_a_hostile_comm_does_no_harm,
     a_file_cannot_redefine_a_metric,
+    a_file_cannot_take_a_metric_away,
     bad_files_are_counted_and_skipped,
     groups_beyond_the_limit_are_one,
     a_group_without_processes_is_forgotten,
