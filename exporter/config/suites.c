@@ -118,6 +118,11 @@ const char *kf_suites_implied(const struct kf_suites *s)
 	return NULL;
 }
 
+bool kf_suites_have_13(const struct kf_suites *s)
+{
+	return !s->suites || suites_have(s, NR_SUITES, "AEAD", 2);
+}
+
 static void suites_append(char *text, const char *what, const char *name)
 {
 	size_t len = strlen(text);

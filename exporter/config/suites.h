@@ -48,6 +48,15 @@ bool kf_suites_add_curve(struct kf_suites *s, const char *name) __must_check;
 const char *kf_suites_implied(const struct kf_suites *s);
 
 /**
+ * kf_suites_have_13() - whether TLS 1.3 has a cipher
+ * @s:		the suites
+ *
+ * Return: false if it has none: GnuTLS then refuses clients that offer it, even
+ *	   if they offer an earlier version, too.
+ */
+bool kf_suites_have_13(const struct kf_suites *s);
+
+/**
  * kf_suites_priorities() - make GnuTLS' priority string
  * @s:		the suites
  * @min:	least version of TLS, in tenths: 10 to 13

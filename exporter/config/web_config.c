@@ -262,6 +262,10 @@ static bool web_take_tls(struct kf_yaml *y, yaml_node_t *n, void *out)
 		return false;
 	if (c->min_version > c->max_version)
 		return kf_yaml_fail(y, n, "min_version is above max_version");
+	if (c->max_version == 13 && !kf_suites_have_13(&c->suites))
+		return kf_yaml_fail(
+			y, n,
+			"cipher_suites has no suite with GCM or CHACHA20_POLY1305, as TLS 1.3 needs: add one, or set max_version: TLS12");
 	if (kf_web_pem_is_set(&c->client_ca) &&
 	    c->client_auth == KF_CLIENT_NONE)
 		return kf_yaml_fail(

@@ -99,6 +99,8 @@ def mistakes_in_the_file_are_named(world):
              "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384]",
              "cannot be allowed without "
              "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256: add it"),
+            (TLS + "  cipher_suites: [TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA]",
+             "as TLS 1.3 needs: add one, or set max_version: TLS12"),
             (TLS + "  curve_preferences: [P256]",
              "curve is not known or there twice: P256"),
             (TLS + "  curve_preferences: [X25519, X25519]",
@@ -249,6 +251,11 @@ def only_named_suites_and_curves_are_spoken(world):
         context = client(world)
         context.set_ecdh_curve(curve)
         assert bool(chosen(exporter, context)) == there, curve
+    # clients that speak TLS 1.3, too, come in without it
+    older = world.exporter(config(
+        world, TLS + "  cipher_suites: [TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA]\n"
+        "  max_version: TLS12\n"))
+    assert chosen(older, client(world)) == "ECDHE-RSA-AES256-SHA"
     # whose order decides
     both = "ECDHE-RSA-CHACHA20-POLY1305:ECDHE-RSA-AES128-GCM-SHA256"
     for prefer, name in (("true", "ECDHE-RSA-AES128-GCM-SHA256"),
