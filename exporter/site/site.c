@@ -111,15 +111,19 @@ static void site_history(const struct kf_site *site, const char *id,
 			 struct kf_buf *out)
 {
 	struct kf_past *past = calloc(1, sizeof(*past));
+	uint64_t of = KF_TIMELINE_ALL;
+	char *end = "";
 	unsigned int i;
 
 	if (!past) {
 		out->failed = true;
 		return;
 	}
-	kf_site_scan(site);
-	kf_timelines_get(site->timelines, id ? strtoull(id, NULL, 16) : 0,
-			 past);
+	if (id)
+		of = strtoull(id, &end, 16);
+	/* what is no id has no history */
+	if (!id || (*id && !*end))
+		kf_timelines_get(site->timelines, of, past);
 	site_put_times(out, past);
 	for (i = 0; i < KF_NR_PARTS; i++)
 		site_put_values(out, kf_part_names[i], past, past->part[i]);

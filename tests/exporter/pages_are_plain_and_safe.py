@@ -368,7 +368,8 @@ def history_grows_by_the_exporters_clock(world):
     assert of_it["time"] == sorted(of_it["time"])
     assert of_it["free"][-1] + of_it["live"][-1] + of_it["cached"][-1] + \
         of_it["rounding"][-1] + of_it["metadata"][-1] == 1 << 20, of_it
-    assert history("?id=123")["time"] == []
+    for unknown in ("123", "", "zz", "0x", "1g", "-"):
+        assert history("?id=" + unknown)["time"] == [], unknown
     page = get(exporter, link)
     assert len(list(page.iter("polyline"))) == 1
 
