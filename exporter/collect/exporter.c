@@ -132,31 +132,39 @@ const char *const kf_otlp_result_names[KF_NR_OTLP_RESULTS] = {
 	[KF_OTLP_DROPPED] = "dropped",
 };
 
-static void exporter_add_sent(struct kf_page *page, struct kf_sent *sent)
+static void exporter_add_sent(struct kf_scrape *scrape, struct kf_sent *sent)
 {
+	const uint64_t since_ns = scrape->sources->started_ns;
 	struct kf_label label[] = {{"signal", NULL}, {"result", NULL}};
+	struct kf_page *page = &scrape->page;
 
 	for (unsigned int s = 0; s < KF_NR_OTLP_SIGNALS; s++) {
 		label[0].value = kf_otlp_signal_names[s];
 		for (unsigned int r = 0; r < KF_NR_OTLP_RESULTS; r++) {
 			label[1].value = kf_otlp_result_names[r];
+			kf_series_created(
+				kf_family_int(
+					page,
+					kf_page_family(
+						page,
+						"konfiscator_otlp_requests_total",
+						KF_METRIC_COUNTER, "",
+						"requests sent to the OTLP receiver, by how they ended"),
+					kf_page_labels(page, label, 2),
+					atomic_load(&sent->requests[s][r])),
+				since_ns);
+		}
+		kf_series_created(
 			kf_family_int(
 				page,
 				kf_page_family(
-					page, "konfiscator_otlp_requests_total",
+					page,
+					"konfiscator_otlp_rejected_items_total",
 					KF_METRIC_COUNTER, "",
-					"requests sent to the OTLP receiver, by how they ended"),
-				kf_page_labels(page, label, 2),
-				atomic_load(&sent->requests[s][r]));
-		}
-		kf_family_int(
-			page,
-			kf_page_family(
-				page, "konfiscator_otlp_rejected_items_total",
-				KF_METRIC_COUNTER, "",
-				"data points and samples that the OTLP receiver rejected"),
-			kf_page_labels(page, label, 1),
-			atomic_load(&sent->rejected[s]));
+					"data points and samples that the OTLP receiver rejected"),
+				kf_page_labels(page, label, 1),
+				atomic_load(&sent->rejected[s])),
+			since_ns);
 	}
 }
 
@@ -255,7 +263,7 @@ static bool exporter_collect(struct kf_scrape *scrape)
 		exporter_add_scrapes(scrape);
 		exporter_add_requests(scrape);
 		if (scrape->sources->sent)
-			exporter_add_sent(&scrape->page, scrape->sources->sent);
+			exporter_add_sent(scrape, scrape->sources->sent);
 		exporter_add_process(&scrape->page);
 	}
 	return done;

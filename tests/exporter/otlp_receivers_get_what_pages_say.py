@@ -384,6 +384,15 @@ def a_receiver_that_is_away_does_no_harm(world):
     assert time.monotonic() - before < 8
 
 
+def counts_of_requests_have_a_created_time(world):
+    exporter = world.exporter("--otlp.endpoint=http://127.0.0.1:1",
+                              "--openmetrics.created")
+    page = exporter.scrape_text(Accept=kftest.OPENMETRICS)
+    for name, nr in (("requests", 6), ("rejected_items", 2)):
+        assert page.count("\nkonfiscator_otlp_%s_total{" % name) == nr, page
+        assert page.count("\nkonfiscator_otlp_%s_created{" % name) == nr, page
+
+
 def the_last_counts_are_sent_at_the_end(world):
     world.stats_file("a", pid=world.sleeper().pid, blocks="64:23:5")
     receiver = Receiver()
@@ -464,6 +473,7 @@ kftest.main(
     a_slow_receiver_does_not_delay_the_end,
     rejected_parts_are_counted,
     a_receiver_that_is_away_does_no_harm,
+    counts_of_requests_have_a_created_time,
     the_last_counts_are_sent_at_the_end,
     headers_and_authorities_are_files,
     wrong_flags_are_told,
