@@ -297,11 +297,13 @@ static bool http_is_within_rates(struct kf_http *http,
 				    c->interval_s, c->burst));
 }
 
+/* Handshakes are as the first configuration has it. */
 bool kf_http_knows_clients(const struct kf_http *http,
 			   const struct kf_web_config *c)
 {
 	return http->local || c->nr_users ||
-	       (c->tls && c->client_auth == KF_CLIENT_REQUIRE_AND_VERIFY);
+	       (http->tls &&
+		http->first->client_auth == KF_CLIENT_REQUIRE_AND_VERIFY);
 }
 
 /* The method is right for the handler, or the answer is queued. */

@@ -253,6 +253,24 @@ def others_machines_need_a_password(world):
     assert ctl(world, busy) == "64K"
 
 
+def certificates_count_only_if_they_are_asked_for(world):
+    """The file may demand them only after the start, which changes nothing."""
+    kfweb.make_all(world)
+    users = kfweb.config(world, kfweb.TLS + kfweb.USERS)
+    exporter = world.exporter("--web.enable-actions", users,
+                              "--web.listen-address=0.0.0.0:0")
+    kfweb.config(world, kfweb.MUTUAL)
+    c = http.client.HTTPSConnection("127.0.0.1", exporter.port,
+                                    timeout=kftest.PATIENCE,
+                                    context=kfweb.client(world))
+    c.request("POST", "/order", "", {
+        "Content-Type": "application/x-www-form-urlencoded"})
+    r = c.getresponse()
+    text = r.read()
+    c.close()
+    assert r.status == 403 and b"actions need users" in text, (r.status, text)
+
+
 def an_exporter_without_the_right_says_so(world):
     if os.geteuid() != 0:
         raise kftest.Skip("other users need root")
@@ -299,6 +317,7 @@ kftest.main(
     only_the_pages_orders_are_sent,
     without_the_flag_there_is_no_action,
     others_machines_need_a_password,
+    certificates_count_only_if_they_are_asked_for,
     an_exporter_without_the_right_says_so,
     a_browser_sends_the_form,
 )
