@@ -4,8 +4,9 @@
  * TLS, headers, users and the rate of requests.
  *
  * The file is read again when it has changed. While it has an error, all
- * requests are refused. Use of TLS, its versions, suites and curves, client
- * authorities and an inline certificate do not change after the start.
+ * requests are refused; a change to the use of TLS or to the kind of client
+ * authentication is one. TLS' versions, suites and curves, client authorities,
+ * allowed names and an inline certificate do not change after the start.
  */
 #ifndef KF_EXPORTER_CONFIG_WEB_CONFIG_H
 #define KF_EXPORTER_CONFIG_WEB_CONFIG_H

@@ -297,13 +297,11 @@ static bool http_is_within_rates(struct kf_http *http,
 				    c->interval_s, c->burst));
 }
 
-/* Handshakes are as the first configuration has it. */
 bool kf_http_knows_clients(const struct kf_http *http,
 			   const struct kf_web_config *c)
 {
 	return http->local || c->nr_users ||
-	       (http->tls &&
-		http->first->client_auth == KF_CLIENT_REQUIRE_AND_VERIFY);
+	       (c->tls && c->client_auth == KF_CLIENT_REQUIRE_AND_VERIFY);
 }
 
 /* The method is right for the handler, or the answer is queued. */
@@ -352,7 +350,7 @@ static enum MHD_Result http_begin(struct kf_http *http,
 		return http_say(http, c, r, code, why);
 	if (!http_is_within_rates(http, r->head.config))
 		return http_say(http, c, r, KF_CODE_429, "too many requests\n");
-	if (!r->head.config || r->head.config->tls != http->tls)
+	if (!r->head.config)
 		return http_say(
 			http, c, r, KF_CODE_500,
 			"web configuration has an error: see the log of the exporter\n");

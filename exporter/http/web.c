@@ -35,6 +35,7 @@ struct kf_web {
 	bool checked;	      /* at the file, which was as in @seen */
 	struct stat seen;     /* all 0: not visible */
 	struct held *held;    /* NULL: the file has an error */
+	struct held *first;   /* that of the start, once it is over */
 	unsigned int nr_remembered;
 	unsigned char remembered[NR_REMEMBERED][DIGEST];
 	pthread_mutex_t crypt_lock; /* one bcrypt at a time */
@@ -61,6 +62,23 @@ static void web_put(struct held *h)
 	free(h);
 }
 
+/* What handshakes do is decided at the start; without it nobody may come in. */
+static bool web_keeps_tls(const struct kf_web *w, const struct held *h,
+			  char *error, size_t size)
+{
+	const char *what = NULL;
+
+	if (w->first && h->config.tls != w->first->config.tls)
+		what = "the use of TLS";
+	else if (w->first &&
+		 h->config.client_auth != w->first->config.client_auth)
+		what = "client_auth_type";
+	if (what)
+		snprintf(error, size, "%s: %s changes only by a restart",
+			 w->path, what);
+	return !what;
+}
+
 /* Read the file if it has changed, so that an error is logged once. */
 static void web_refresh(struct kf_web *w, char *error, size_t size)
 {
@@ -83,7 +101,8 @@ static void web_refresh(struct kf_web *w, char *error, size_t size)
 		snprintf(error, size, "out of memory");
 		return;
 	}
-	if (!kf_web_config_read(&h->config, w->path, error, size)) {
+	if (!kf_web_config_read(&h->config, w->path, error, size) ||
+	    !web_keeps_tls(w, h, error, size)) {
 		kf_web_config_release(&h->config);
 		free(h);
 		return;
@@ -111,8 +130,11 @@ struct kf_web *kf_web_open(const char *path, unsigned int max_wrong)
 		    gnutls_rnd(GNUTLS_RND_KEY, w->key, sizeof(w->key)) == 0)
 			web_refresh(w, error, sizeof(error));
 	}
-	if (w && w->held && w->crypt && !error[0])
+	if (w && w->held && w->crypt && !error[0]) {
+		w->first = w->held;
+		w->first->users++;
 		return w;
+	}
 	fprintf(stderr, "konfiscator_exporter: --web.config.file: %s\n", error);
 	kf_web_close(w);
 	return NULL;
@@ -123,6 +145,7 @@ void kf_web_close(struct kf_web *w)
 	if (!w)
 		return;
 	web_put(w->held);
+	web_put(w->first);
 	pthread_mutex_destroy(&w->lock);
 	pthread_mutex_destroy(&w->crypt_lock);
 	pthread_mutex_destroy(&w->guesses.lock);

@@ -69,7 +69,12 @@ def a_changed_configuration_counts_at_once(world):
     assert "X-Content-Type-Options" not in headers
     # TLS is not switched by a change of the file: nobody comes in without
     config(world, TLS)
-    assert exporter.request()[0] == 500
+    for _ in range(3):
+        assert exporter.request()[0] == 500
+    exporter.says("the use of TLS changes only by a restart")
+    assert exporter.log.count("only by a restart") == 1, exporter.log
+    config(world, "")
+    assert exporter.request()[0] == 200
 
 
 def mistakes_in_the_file_are_named(world):
@@ -177,6 +182,17 @@ def wrong_client_certificates_are_refused(world):
     assert get(exporter, client(world))[0] == 200
     assert get(exporter, client(world, "friend"))[0] == 200
     assert refused(exporter, client(world, "enemy"))
+
+
+def what_is_not_asked_for_lets_nobody_in(world):
+    """Certificates that the file demands after the start alone."""
+    make_all(world)
+    exporter = world.exporter(config(world, TLS + USERS))
+    assert get(exporter, client(world), **basic("alice", "right"))[0] == 200
+    config(world, MUTUAL)
+    for cert in (None, "friend"):
+        assert get(exporter, client(world, cert))[0] == 500
+    exporter.says("client_auth_type changes only by a restart")
 
 
 def clients_are_told_apart_by_their_names(world):
@@ -389,6 +405,7 @@ kftest.main(
     mistakes_in_the_file_are_named,
     tls_is_served_and_a_new_certificate_taken,
     wrong_client_certificates_are_refused,
+    what_is_not_asked_for_lets_nobody_in,
     clients_are_told_apart_by_their_names,
     only_named_suites_and_curves_are_spoken,
     the_rate_of_requests_is_limited,
