@@ -7,6 +7,7 @@
 #include "exporter/http/gzip.h"
 #include "exporter/otlp/message.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -62,13 +63,15 @@ static bool otlp_resource_add(struct kf_page *page, Kf__Otlp__Resource *r,
 static int otlp_hex(char c)
 {
 	static const char digits[] = "0123456789abcdef";
-	const char *at = c ? strchr(digits, c | 0x20) : NULL;
 
-	return at ? (int)(at - digits) : -1;
+	return isxdigit((unsigned char)c)
+		       ? (int)(strchr(digits, tolower((unsigned char)c)) -
+			       digits)
+		       : -1;
 }
 
 /* Decode %XX in place. */
-static void otlp_decode(char *text)
+static char *otlp_decode(char *text)
 {
 	char *to = text;
 
@@ -83,6 +86,26 @@ static void otlp_decode(char *text)
 		}
 	}
 	*to = '\0';
+	return text;
+}
+
+/* Cut spaces at both ends, in place. */
+static char *otlp_trim(char *text)
+{
+	char *end = text + strlen(text);
+
+	while (end > text && strchr(" \t", end[-1]))
+		*--end = '\0';
+	return text + strspn(text, " \t");
+}
+
+/* Invalid UTF-8 would make the whole request invalid. */
+static const char *otlp_clean(struct kf_page *page, const char *text)
+{
+	size_t size = 3 * strlen(text) + 1;
+	char *clean = kf_page_alloc(page, size);
+
+	return clean ? kf_utf8_clean(clean, size, text) : NULL;
 }
 
 static bool otlp_has(const Kf__Otlp__Resource *r, const char *key)
@@ -94,23 +117,21 @@ static bool otlp_has(const Kf__Otlp__Resource *r, const char *key)
 	return false;
 }
 
-/* Invalid UTF-8 would make the whole request invalid. */
 static bool otlp_take_pair(struct kf_page *page, Kf__Otlp__Resource *r,
 			   char *pair)
 {
-	char *eq = strchr(pair, '='), *value;
-	size_t size;
+	char *eq = strchr(pair, '=');
+	const char *key, *value;
 
-	if (!eq || eq == pair)
+	if (!eq)
 		return true;
 	*eq = '\0';
-	otlp_decode(eq + 1);
-	size = 3 * strlen(eq + 1) + 1;
-	value = kf_page_alloc(page, size);
-	if (!value)
+	key = otlp_clean(page, otlp_trim(pair));
+	value = otlp_clean(page, otlp_decode(otlp_trim(eq + 1)));
+	if (!key || !value)
 		return false;
-	kf_utf8_clean(value, size, eq + 1);
-	return otlp_has(r, pair) || otlp_resource_add(page, r, pair, value);
+	return !*key || otlp_has(r, key) ||
+	       otlp_resource_add(page, r, key, value);
 }
 
 static bool otlp_add_given(struct kf_page *page, Kf__Otlp__Resource *r)

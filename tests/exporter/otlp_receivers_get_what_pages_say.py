@@ -164,7 +164,8 @@ def values_are_those_of_the_page(world):
                      name='odd "name"\\')
     receiver = Receiver()
     os.environ["OTEL_RESOURCE_ATTRIBUTES"] = (
-        "deployment.environment=a%2Cb,service.name=no,bad,k8s.node.name=n1")
+        "deployment.environment=a%2Cb, service.name=no,bad, k8s.node.name = n1 ,"
+        " =x,,\udcff=y,spaces=a%20b%zz")
     try:
         exporter = world.exporter(*flags(
             receiver, "--no-collector.cgroup", "--no-collector.resident"))
@@ -197,7 +198,10 @@ def values_are_those_of_the_page(world):
     for r in of(message, "resource_metrics"):
         resource = attributes(of(r, "resource")[0])
         assert resource["deployment.environment"] == "a,b", resource
-        assert resource["k8s.node.name"] == "n1"
+        assert resource["k8s.node.name"] == "n1", resource
+        assert resource["\ufffd"] == "y"
+        assert resource["spaces"] == "a b%zz"
+        assert len(resource) == 6 + ("container.id" in resource), resource
         assert resource["service.name"] != "no"
         assert resource["host.name"] == os.uname().nodename
     page = exporter.scrape()
