@@ -185,6 +185,22 @@ static void post_read_answer(const struct kf_post *p, struct kf_post_answer *a)
 		kf__otlp__answer__free_unpacked(answer, NULL);
 }
 
+/* The status, and what the receiver says about it. */
+static void post_note_status(const struct kf_post *p, long status,
+			     struct kf_post_answer *a)
+{
+	Kf__Otlp__Status *s = kf__otlp__status__unpack(
+		NULL, p->answer.len, (const uint8_t *)p->answer.data);
+	const char *why = s ? s->message : "";
+	char text[sizeof(a->error)];
+
+	snprintf(text, sizeof(text), "status %ld%s%s", status, *why ? ": " : "",
+		 why);
+	post_note(a, text);
+	if (s)
+		kf__otlp__status__free_unpacked(s, NULL);
+}
+
 static bool post_judge(struct kf_post *p, CURLcode rc, struct kf_post_answer *a)
 {
 	curl_off_t retry = 0;
@@ -204,7 +220,7 @@ static bool post_judge(struct kf_post *p, CURLcode rc, struct kf_post_answer *a)
 	a->again = status == 429 || status == 502 || status == 503 ||
 		   status == 504;
 	a->retry_s = (unsigned int)KF_MIN(retry, (curl_off_t)MAX_RETRY_S);
-	snprintf(a->error, sizeof(a->error), "status %ld", status);
+	post_note_status(p, status, a);
 	return false;
 }
 

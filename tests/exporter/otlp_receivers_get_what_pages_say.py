@@ -360,6 +360,18 @@ def a_slow_receiver_does_not_delay_the_end(world):
     assert 4 < time.monotonic() - before < 8, time.monotonic() - before
 
 
+def what_a_receiver_says_is_logged(world):
+    for body, wanted in ((b"\x08\x03\x12\x08too\x1b old", "status 400: too  old\""),
+                         (b"\x12\xff", 'status 400"'),
+                         (b"<html>no</html>", 'status 400"'),
+                         (b"", 'status 400"')):
+        receiver = Receiver((400, {}, body))
+        exporter = world.exporter(*flags(receiver))
+        exporter.says(wanted)
+        exporter.stop()
+        receiver.close()
+
+
 def rejected_parts_are_counted(world):
     world.stats_file("a", pid=world.sleeper().pid, blocks="64:23:5")
     message = b"\x0a\x09\x08\x03\x12\x05a\x1b[mb"
@@ -475,6 +487,7 @@ kftest.main(
     no_answer_floods_a_receiver,
     metrics_and_profiles_fail_by_themselves,
     a_slow_receiver_does_not_delay_the_end,
+    what_a_receiver_says_is_logged,
     rejected_parts_are_counted,
     a_receiver_that_is_away_does_no_harm,
     counts_of_requests_have_a_created_time,
