@@ -44,7 +44,8 @@ void kf_explain_parts(struct kf_table *t, const struct kf_facts *f);
 const char *kf_explain_runtime(const struct kf_facts *f);
 
 /**
- * kf_explain_say_runtime() - a line on what shows the heap of a runtime
+ * kf_explain_say_runtime() - lines on what shows the heap of a runtime, and who
+ *			      maps memory
  * @w:		the snapshots
  * @f:		the facts; with little memory of others nothing is printed
  */
