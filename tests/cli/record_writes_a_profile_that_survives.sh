@@ -78,7 +78,7 @@ expect 0 cli record -p "$pid" --duration 0.1
 [ "$(head -c 6 "$usual")" != before ] || fail "$usual is the old one"
 stacks_end
 wait $recorder || fail "the recorder failed: $(cat err)"
-grep -q "snapshots* of process" err || fail "the recorder says nothing"
+grep -q "snapshot.* of process" err || fail "the recorder says nothing"
 report --view=summary whole | grep -q " yes$" || fail "whole has no end"
 report --view=summary brief | grep -q " no$" ||
 	fail "brief has the end of a program that went on"
