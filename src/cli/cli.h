@@ -152,9 +152,15 @@ int kf_options_refuse_format(const struct kf_cli *cli);
 /**
  * kf_options_add_dir() - read a directory instead of the default ones
  * @cli:	the command line
- * @dir:	the directory; stays valid
+ * @dir:	the directory, which is copied
  */
 void kf_options_add_dir(struct kf_cli *cli, const char *dir);
+
+/**
+ * kf_options_drop_dirs() - read the default directories again
+ * @cli:	the command line
+ */
+void kf_options_drop_dirs(struct kf_cli *cli);
 
 /**
  * kf_select_option() - parse a selector

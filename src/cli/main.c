@@ -105,7 +105,7 @@ int main(int argc, char **argv)
 
 	setlocale(LC_CTYPE, "");
 	status = run_main(&cli, argc, argv);
-	free(cli.dirs);
+	kf_options_drop_dirs(&cli);
 	free(cli.select.pids);
 	free(cli.select.files);
 	if (kf_pager_is_on())

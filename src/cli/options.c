@@ -245,8 +245,16 @@ void kf_options_add_dir(struct kf_cli *cli, const char *dir)
 		kf_error("out of memory");
 		exit(KF_EXIT_FAILED);
 	}
-	cli->dirs[nr] = dir;
+	cli->dirs[nr] = kf_format("%s", dir);
 	cli->dirs[nr + 1] = NULL;
+}
+
+void kf_options_drop_dirs(struct kf_cli *cli)
+{
+	for (size_t i = 0; cli->dirs && cli->dirs[i]; i++)
+		free((char *)cli->dirs[i]);
+	free(cli->dirs);
+	cli->dirs = NULL;
 }
 
 static int take_dir(struct kf_cli *cli, const char *dir)

@@ -108,14 +108,13 @@ static int select_take_file(struct kf_cli *cli, const char *path)
 		return KF_EXIT_USAGE;
 	}
 	/* The file says in which directory it is. */
-	if (!sel->nr_files) {
-		free(cli->dirs);
-		cli->dirs = NULL;
-	}
+	if (!sel->nr_files)
+		kf_options_drop_dirs(cli);
 	dir = slash == path ? kf_format("/")
 	      : slash	    ? kf_format("%.*s", (int)(slash - path), path)
 			    : kf_format(".");
 	kf_options_add_dir(cli, dir);
+	free(dir);
 	sel->files =
 		select_grow(sel->files, sel->nr_files, sizeof(*sel->files));
 	sel->files[sel->nr_files++] = slash ? slash + 1 : path;

@@ -455,7 +455,7 @@ static int run_with(const struct kf_cli *cli, const char *path)
 static int explain_run(struct kf_cli *cli, int argc, char **argv)
 {
 	const char *slash, *path = argc ? argv[0] : NULL;
-	const char *dirs[2] = {NULL, NULL};
+	const char *dirs[2] = {NULL, NULL}, **others = cli->dirs;
 	char *dir;
 	int status;
 
@@ -480,7 +480,7 @@ static int explain_run(struct kf_cli *cli, int argc, char **argv)
 	dirs[0] = dir;
 	cli->dirs = dirs;
 	status = run_with(cli, path);
-	cli->dirs = NULL;
+	cli->dirs = others;
 	free(dir);
 	return status;
 }
