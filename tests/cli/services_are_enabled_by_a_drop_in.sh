@@ -120,26 +120,29 @@ equal "enabled units" "plain.service preloads.service work@.service work@one.ser
 run=/run/konfiscator
 unit strict.service ProtectSystem=strict MemoryDenyWriteExecute=yes
 enables strict.service dir=/var/lib/x
-has "ReadWritePaths=-$run"
-has "ReadWritePaths=-/var/lib/x"
+has "ReadWritePaths=-\"$run\""
+has "ReadWritePaths=-\"/var/lib/x\""
+# a blank would part the path, and systemd would fill in a specifier
+enables strict.service 'dir=/var/lib/x y/100%n'
+has 'ReadWritePaths=-"/var/lib/x y/100%%n"'
 unit full.service ProtectSystem=full ProtectHome=yes PrivateTmp=yes
 enables full.service
 has_no Paths
 unit dynamic.service DynamicUser=yes
 enables dynamic.service
-has "ReadWritePaths=-$run"
+has "ReadWritePaths=-\"$run\""
 unit reads.service 'ReadOnlyPaths=/etc -/run/'
 enables reads.service
-has "ReadWritePaths=-$run"
+has "ReadWritePaths=-\"$run\""
 unit tmpfs.service 'TemporaryFileSystem=/run:ro /var'
 enables tmpfs.service
-has "BindPaths=-$run"
+has "BindPaths=-\"$run\""
 has_no BindReadOnlyPaths
 mkdir -p "$root/jail/usr/sbin"
 cp /bin/true "$root/jail/usr/sbin/daemon"
 unit jailed.service RootDirectory=/jail
 enables jailed.service
-has "BindPaths=-$run"
+has "BindPaths=-\"$run\""
 has "BindReadOnlyPaths=\"$library\""
 
 # What cannot be.

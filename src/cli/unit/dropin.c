@@ -104,9 +104,13 @@ static bool is_hidden(const struct kf_unit *unit, const char *path)
 static void put_dir(FILE *f, const struct kf_unit *unit, const char *dir)
 {
 	if (is_hidden(unit, dir))
-		fprintf(f, "BindPaths=-%s\n", dir);
+		fputs("BindPaths=-\"", f);
 	else if (is_closed(unit, dir))
-		fprintf(f, "ReadWritePaths=-%s\n", dir);
+		fputs("ReadWritePaths=-\"", f);
+	else
+		return;
+	put_quoted(f, dir, true);
+	fputs("\"\n", f);
 }
 
 char *kf_dropin_text(const struct kf_units *units, const struct kf_unit *unit,
