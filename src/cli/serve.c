@@ -219,6 +219,21 @@ static struct MHD_Daemon *serve_start(struct server *s, int listener)
 		(unsigned int)TIMEOUT_S, MHD_OPTION_END);
 }
 
+/* What ends the server. nohup and shells have their children ignore some. */
+static void serve_signals(sigset_t *end)
+{
+	static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction was;
+
+	sigemptyset(end);
+	for (size_t i = 0; i < KF_ARRAY_SIZE(ending); i++) {
+		if (!sigaction(ending[i], NULL, &was) &&
+		    was.sa_handler != SIG_IGN)
+			sigaddset(end, ending[i]);
+	}
+	sigprocmask(SIG_BLOCK, end, NULL);
+}
+
 int kf_serve(const struct kf_cli *cli, const struct sockaddr_in *to,
 	     const char *page, size_t size)
 {
@@ -231,11 +246,7 @@ int kf_serve(const struct kf_cli *cli, const struct sockaddr_in *to,
 
 	if (listener < 0)
 		return KF_EXIT_FAILED;
-	sigemptyset(&end);
-	sigaddset(&end, SIGINT);
-	sigaddset(&end, SIGTERM);
-	sigaddset(&end, SIGHUP);
-	sigprocmask(SIG_BLOCK, &end, NULL);
+	serve_signals(&end);
 	s.page = serve_make(page, size, "text/html; charset=utf-8");
 	daemon = s.page ? serve_start(&s, listener) : NULL;
 	if (!daemon) {

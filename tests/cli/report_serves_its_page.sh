@@ -73,6 +73,12 @@ serve "$KF_CLI" report --serve --listen="localhost:$port" profile
 "$PYTHON3" get.py "$port" || fail "the page is not served on a port"
 ended
 
+# nohup: the terminal's end is not the server's
+serve nohup "$KF_CLI" report --serve profile
+kill -HUP "$server"
+"$PYTHON3" get.py "$port" || fail "SIGHUP ends a server that ignores it"
+ended
+
 # a browser is started where there is a display, but not as root
 mkdir bin
 cat >bin/xdg-open <<'END'
