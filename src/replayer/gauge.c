@@ -44,15 +44,15 @@ uint64_t kf_gauge_resident(void)
 	ssize_t n;
 	int fd = open("/proc/self/smaps_rollup", O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0)
-		return 0;
-	n = read(fd, text, sizeof(text) - 1);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n < 0)
+		kf_play_die("/proc/self/smaps_rollup", errno);
 	close(fd);
-	if (n <= 0)
-		return 0;
 	text[n] = '\0';
 	line = strstr(text, key);
-	return line ? gauge_number(line + sizeof(key) - 1) * 1024 : 0;
+	if (!line)
+		kf_play_die("/proc/self/smaps_rollup has no Rss", 0);
+	return gauge_number(line + sizeof(key) - 1) * 1024;
 }
 
 void kf_gauge_read(struct kf_script_end *g)

@@ -69,7 +69,7 @@ void kf_turn_play(void (*done)(void)) __attribute__((noreturn));
 /**
  * kf_gauge_resident() - the resident memory of the process
  *
- * Return: bytes; 0 if the kernel does not tell.
+ * Return: bytes; ends the process with a message if the kernel does not tell.
  */
 uint64_t kf_gauge_resident(void);
 

@@ -81,6 +81,12 @@ tr -d '"' <"$WORK/out" | grep "tlsf-initial=32M" | grep -q ",3[0-9],1," ||
 expect 0 "$KF_CLI" --format=csv whatif --pool-size rec
 pool=$(sed -n '2s/,.*//p' "$WORK/out")
 between "pool" $((64 * MIB)) "$pool" $((67 * MIB))
+# ... of a small program, whose bytes are no whole pages
+printf '%s\n' from-start '1 1 thread 11' '1 1000000 malloc 4096 69000' \
+	'1 2000000 malloc 16777216 16' | mkrecording small
+expect 0 timeout 60 "$KF_CLI" --format=csv whatif --pool-size small
+pool=$(sed -n '2s/,.*//p' "$WORK/out")
+between "small pool" 69016 "$pool" $((69016 + 8 * KIB))
 
 expect 0 "$KF_CLI" whatif --runs=1 rec
 prints "64.0Mi in 64 blocks at the peak"
@@ -93,6 +99,26 @@ else
 	expect 0 "$KF_CLI" run -- "$KF_CLI" replay rec
 	prints "libkonfiscator.so"
 fi
+
+# a kernel that does not tell resident memory: no answer rather than 0
+cat >silent.c <<'END'
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int open(const char *path, int flags, ...)
+{
+	if (strcmp(path, "/proc/self/smaps_rollup") == 0) {
+		errno = ENOENT;
+		return -1;
+	}
+	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, 0600);
+}
+END
+$CC -shared -fPIC -o silent.so silent.c
+expect 1 env LD_PRELOAD="$WORK/silent.so" "$KF_CLI" replay rec
+says "/proc/self/smaps_rollup: No such file or directory"
 
 expect 0 "$KF_CLI" whatif --tune --budget=20 --runs=1 rec
 grep -Eq "konfiscator run --.* -- PROG|^No setting is better" "$WORK/out" ||

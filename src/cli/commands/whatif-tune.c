@@ -225,8 +225,12 @@ static int pool_print(const struct kf_whatif *w, uint64_t bytes)
 
 int kf_whatif_pool(struct kf_whatif *w)
 {
-	uint64_t least = KF_MAX(w->script.peak_live, (uint64_t)65536);
-	uint64_t most = KF_MAX(w->script.peak_pool, least), step;
+	/* whole pages: the search ends, as its steps are pages */
+	uint64_t least = KF_ALIGN_DOWN(
+		KF_MAX(w->script.peak_live, (uint64_t)65536), (uint64_t)4096);
+	uint64_t most =
+		KF_ALIGN_UP(KF_MAX(w->script.peak_pool, least), (uint64_t)4096);
+	uint64_t step;
 	int rc;
 
 	w->player.quiet = true;
