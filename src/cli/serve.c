@@ -134,12 +134,20 @@ static enum MHD_Result serve_refuse(struct MHD_Connection *c,
 /* Whether Host is an address or localhost; a port behind it may be of ssh. */
 static bool serve_is_host(const char *host)
 {
-	struct in_addr address;
+	struct in6_addr address;
 	char name[64];
+	size_t len;
 
 	if (!host)
 		return false;
-	snprintf(name, sizeof(name), "%.*s", (int)strcspn(host, ":"), host);
+	if (*host == '[') {
+		len = strcspn(++host, "]");
+		snprintf(name, sizeof(name), "%.*s", (int)len, host);
+		return host[len] && (!host[len + 1] || host[len + 1] == ':') &&
+		       inet_pton(AF_INET6, name, &address) == 1;
+	}
+	len = strcspn(host, ":");
+	snprintf(name, sizeof(name), "%.*s", (int)len, host);
 	return !strcasecmp(name, "localhost") ||
 	       inet_pton(AF_INET, name, &address) == 1;
 }

@@ -34,6 +34,8 @@ timeless = [re.sub(rb"\b[0-9.]+ s\b", b"", text) for text in (body, page)]
 assert timeless[0] == timeless[1], (len(body), len(page))
 assert ask("HEAD")[::2] == (200, b"")
 assert ask(Host="localhost:1")[0] == 200
+assert ask(Host="[::1]:%d" % port)[0] == 200
+assert ask(Host="[::1].evil.example")[0] == 421
 assert ask(Host="evil.example")[0] == 421
 assert ask(Host="127.0.0.1.evil.example:%d" % port)[0] == 421
 assert ask("POST")[0] == 405

@@ -115,7 +115,7 @@ static char *tune_flags(const char *settings)
 	return flags;
 }
 
-static void tune_print_lines(const struct kf_whatif *w)
+static void tune_print_lines(const struct kf_whatif *w, size_t tried)
 {
 	size_t nr = 0;
 
@@ -131,9 +131,10 @@ static void tune_print_lines(const struct kf_whatif *w)
 		free(flags);
 		nr++;
 	}
-	if (!nr)
-		printf("No setting is better than the default by more than "
-		       "1 %%.\n");
+	if (!nr && tried > 1)
+		printf("No setting %sis better than the default by more than "
+		       "1 %%.\n",
+		       tried < w->nr ? "that was tried " : "");
 }
 
 int kf_whatif_tune(struct kf_whatif *w, double seconds)
@@ -169,7 +170,7 @@ int kf_whatif_tune(struct kf_whatif *w, double seconds)
 			tried, w->nr);
 	status = kf_whatif_print(w);
 	if (!status && w->report.cli->format == KF_FORMAT_TABLE)
-		tune_print_lines(w);
+		tune_print_lines(w, tried);
 	return status;
 }
 

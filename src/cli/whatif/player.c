@@ -90,7 +90,7 @@ static int player_spawn(const struct kf_player *p, char *const *env, int out,
 	rc = posix_spawn(pid, path, &actions, NULL, (char *const *)argv, all);
 	posix_spawn_file_actions_destroy(&actions);
 	if (rc)
-		kf_error("whatif: %s: %s", path, strerror(rc));
+		kf_error("%s: %s", path, strerror(rc));
 	free(all);
 	free(path);
 	free(script);
@@ -138,12 +138,12 @@ static void player_tell(const struct kf_player *p, const char *name, int status)
 	if (p->quiet)
 		return;
 	if (WIFSIGNALED(status))
-		kf_error("whatif: the replay under %s was ended by signal %d "
+		kf_error("the replay under %s was ended by signal %d "
 			 "(%s)",
 			 name, WTERMSIG(status), strsignal(WTERMSIG(status)));
 	else
-		kf_error("whatif: the replay under %s ended with status %d",
-			 name, WEXITSTATUS(status));
+		kf_error("the replay under %s ended with status %d", name,
+			 WEXITSTATUS(status));
 }
 
 int kf_player_run(const struct kf_player *player, char *const *env,

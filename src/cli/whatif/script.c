@@ -373,9 +373,10 @@ static int maker_run(struct maker *m)
 	if (!status)
 		maker_tell(m);
 	if (!status && !maker_finish(m)) {
-		kf_error("whatif: write the script: %s: TMPDIR chooses another "
-			 "directory",
-			 strerror(errno));
+		kf_error(
+			"write the script of a replay: %s: TMPDIR chooses another "
+			"directory",
+			strerror(errno));
 		status = KF_EXIT_FAILED;
 	}
 	kf_map_release(&m->blocks);
@@ -399,7 +400,7 @@ int kf_script_make(struct kf_report *r, struct kf_script *script)
 	if (script->fd >= 0)
 		m->out = fdopen(dup(script->fd), "w");
 	if (!m->out)
-		kf_error("whatif: make a file in %s: %s", dir, strerror(errno));
+		kf_error("make a file in %s: %s", dir, strerror(errno));
 	else if (kf_replay_init(&r->replay, &r->history, &pick))
 		kf_error("out of memory");
 	else
