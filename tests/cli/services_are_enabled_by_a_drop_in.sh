@@ -196,6 +196,31 @@ expect 1 "$KF_CLI" enable --root="$root" plain
 equal "what came through a link" "" "$(ls -A "$WORK/elsewhere")"
 rm "$root/etc/systemd/system/plain.service.d"
 
+# Whatever the umask is, all users can read what is written; what a user cannot
+# read is not said to be absent or foreign.
+rm -rf "$root/etc/systemd"
+(umask 077 && "$KF_CLI" enable --root="$root" plain >/dev/null) ||
+	fail "enable fails with umask 077"
+dir=$root/etc/systemd/system
+equal "modes" "755 755 755 644" "$(stat -c %a "$root/etc/systemd" "$dir" \
+	"$dir/plain.service.d" "$dir/plain.service.d/$dropin" |
+	tr '\n' ' ' | sed 's/ $//')"
+needs setpriv util-linux
+user="setpriv --bounding-set=-all --inh-caps=-all"
+[ "$(id -u)" -eq 0 ] || user=
+chmod 0 "$dir/plain.service.d"
+expect 3 $user "$KF_CLI" status --root="$root" plain
+prints "plain.service  unknown"
+prints "its $dropin cannot be read: run as root"
+for command in enable disable; do
+	expect 1 $user "$KF_CLI" $command --root="$root" plain
+	says "plain.service.d/$dropin: Permission denied"
+done
+chmod 0 "$dir"
+expect 1 $user "$KF_CLI" status --root="$root"
+says "$dir: Permission denied"
+chmod 755 "$dir" "$dir/plain.service.d"
+
 # Usage.
 for name in ../plain .service '@.service' 'a b' 'x/y' "$(printf 'a\nb')" \
 	"$(printf '%0300d' 0)"; do

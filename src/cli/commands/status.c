@@ -9,6 +9,7 @@
 #include "cli/commands/unit.h"
 #include "cli/table.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +62,9 @@ static char *status_to_do(const struct sight *s, const char *name,
 	if (state == KF_DROPIN_FOREIGN)
 		return kf_format("its " KF_DROPIN_NAME
 				 " has lines that konfiscator did not write");
+	if (state == KF_DROPIN_HIDDEN)
+		return kf_format("its " KF_DROPIN_NAME
+				 " cannot be read: run as root");
 	if (c->nr[KF_UNDER_UNKNOWN])
 		return kf_format(
 			"%u process%s cannot be looked at: run as root",
@@ -83,6 +87,7 @@ static void status_add(struct kf_table *t, const struct sight *s,
 		[KF_DROPIN_NONE] = "no",
 		[KF_DROPIN_OURS] = "yes",
 		[KF_DROPIN_FOREIGN] = "unknown",
+		[KF_DROPIN_HIDDEN] = "unknown",
 	};
 	enum kf_dropin_state state = kf_dropin_look(s->units, name);
 	struct kf_cell *row = kf_table_row(t);
@@ -130,9 +135,14 @@ static int status_of_one(struct kf_table *t, const struct sight *s,
 static int status_of_all(const struct kf_cli *cli, struct kf_table *t,
 			 const struct sight *s)
 {
+	char **names;
 	size_t nr;
-	char **names = kf_dropin_units(s->units, &nr);
 
+	if (kf_dropin_units(s->units, &names, &nr)) {
+		kf_error("status: %s%s: %s", s->here ? "" : s->units->root,
+			 s->units->config, strerror(errno));
+		return KF_EXIT_FAILED;
+	}
 	for (size_t i = 0; i < nr; i++) {
 		status_add(t, s, names[i]);
 		free(names[i]);

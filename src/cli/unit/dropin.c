@@ -236,7 +236,7 @@ enum kf_dropin_state kf_dropin_look(const struct kf_units *units,
 				  O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
 					  O_CLOEXEC);
 	enum kf_dropin_state state = KF_DROPIN_OURS;
-	bool none = fd < 0 && (errno == ENOENT || errno == ENOTDIR);
+	int error = fd < 0 ? errno : 0;
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	char *line = NULL;
 	size_t size = 0;
@@ -244,8 +244,10 @@ enum kf_dropin_state kf_dropin_look(const struct kf_units *units,
 
 	if (dir >= 0)
 		close(dir);
-	if (none)
+	if (error == ENOENT || error == ENOTDIR)
 		return KF_DROPIN_NONE;
+	if (error == EACCES)
+		return KF_DROPIN_HIDDEN;
 	if (!f || fstat(fd, &st) || !S_ISREG(st.st_mode) || !st.st_size)
 		state = KF_DROPIN_FOREIGN;
 	for (bool first = true;
@@ -270,16 +272,15 @@ static int dropin_fill(int dir, const char *name, const char *text)
 
 	if (fd < 0)
 		return -1;
-	rc = write(fd, text, len) == (ssize_t)len && !fchmod(fd, 0644) &&
-			     !fsync(fd)
-		     ? 0
-		     : -1;
+	rc = write(fd, text, len) == (ssize_t)len && !fsync(fd) ? 0 : -1;
 	return close(fd) || rc ? -1 : 0;
 }
 
 int kf_dropin_write(const struct kf_units *units, const char *name,
 		    const char *text)
 {
+	/* unit files are for all to read */
+	mode_t mask = umask(022);
 	int dir = dropin_dir(units, name, true);
 	/* systemd reads no file with this end */
 	char *fresh = kf_format("." KF_DROPIN_NAME ".%d", (int)getpid());
@@ -295,6 +296,7 @@ int kf_dropin_write(const struct kf_units *units, const char *name,
 		close(dir);
 		errno = error;
 	}
+	umask(mask);
 	free(fresh);
 	return rc;
 }
@@ -324,15 +326,18 @@ static int dropin_compare(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-char **kf_dropin_units(const struct kf_units *units, size_t *nr)
+int kf_dropin_units(const struct kf_units *units, char ***names, size_t *nr)
 {
 	int fd = dropin_open(units, units->config, false);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *e;
-	char **names = NULL;
+	char **all = NULL;
 
+	*names = NULL;
 	*nr = 0;
-	while (d && (e = readdir(d))) {
+	if (!d)
+		return errno == ENOENT ? 0 : -1;
+	while ((e = readdir(d))) {
 		size_t len = strlen(e->d_name);
 		char *name;
 
@@ -343,16 +348,16 @@ char **kf_dropin_units(const struct kf_units *units, size_t *nr)
 			free(name);
 			continue;
 		}
-		names = realloc(names, (*nr + 1) * sizeof(*names));
-		if (!names) {
+		all = realloc(all, (*nr + 1) * sizeof(*all));
+		if (!all) {
 			kf_error("out of memory");
 			exit(KF_EXIT_FAILED);
 		}
-		names[(*nr)++] = name;
+		all[(*nr)++] = name;
 	}
-	if (d)
-		closedir(d);
+	closedir(d);
 	if (*nr)
-		qsort(names, *nr, sizeof(*names), dropin_compare);
-	return names;
+		qsort(all, *nr, sizeof(*all), dropin_compare);
+	*names = all;
+	return 0;
 }

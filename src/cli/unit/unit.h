@@ -197,7 +197,12 @@ char *kf_dropin_text(const struct kf_units *units, const struct kf_unit *unit,
 char *kf_dropin_path(const struct kf_units *units, const char *name);
 
 /* What is at the path of a drop-in. */
-enum kf_dropin_state { KF_DROPIN_NONE, KF_DROPIN_OURS, KF_DROPIN_FOREIGN };
+enum kf_dropin_state {
+	KF_DROPIN_NONE,
+	KF_DROPIN_OURS,
+	KF_DROPIN_FOREIGN,
+	KF_DROPIN_HIDDEN, /* from this user */
+};
 
 /**
  * kf_dropin_look() - whether a unit has the drop-in
@@ -235,11 +240,12 @@ int kf_dropin_delete(const struct kf_units *units, const char *name);
 /**
  * kf_dropin_units() - the units that have a drop-in of that name
  * @units:	where units are
+ * @names:	out: their names, sorted, to free() each and the array
  * @nr:		out: how many
  *
- * Return: their names, sorted, to free() each and the array.
+ * Return: 0, or -1 with errno.
  */
-char **kf_dropin_units(const struct kf_units *units, size_t *nr);
+int kf_dropin_units(const struct kf_units *units, char ***names, size_t *nr);
 
 /* A process of a service. */
 struct kf_unit_process {
