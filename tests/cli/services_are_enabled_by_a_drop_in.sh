@@ -206,18 +206,27 @@ equal "modes" "755 755 755 644" "$(stat -c %a "$root/etc/systemd" "$dir" \
 	"$dir/plain.service.d" "$dir/plain.service.d/$dropin" |
 	tr '\n' ' ' | sed 's/ $//')"
 needs setpriv util-linux
-user="setpriv --bounding-set=-all --inh-caps=-all"
-[ "$(id -u)" -eq 0 ] || user=
+# as_user STATUS ARG...: root without its rights to read all
+as_user() {
+	status=$1
+	shift
+	if [ "$(id -u)" -eq 0 ]; then
+		expect "$status" setpriv --bounding-set=-all --inh-caps=-all \
+			"$KF_CLI" "$@"
+	else
+		expect "$status" "$KF_CLI" "$@"
+	fi
+}
 chmod 0 "$dir/plain.service.d"
-expect 3 $user "$KF_CLI" status --root="$root" plain
+as_user 3 status --root="$root" plain
 prints "plain.service  unknown"
 prints "its $dropin cannot be read: run as root"
 for command in enable disable; do
-	expect 1 $user "$KF_CLI" $command --root="$root" plain
+	as_user 1 $command --root="$root" plain
 	says "plain.service.d/$dropin: Permission denied"
 done
 chmod 0 "$dir"
-expect 1 $user "$KF_CLI" status --root="$root"
+as_user 1 status --root="$root"
 says "$dir: Permission denied"
 chmod 755 "$dir" "$dir/plain.service.d"
 
