@@ -13,7 +13,8 @@ workdir
 begin() {
 	sample=$1
 	shift
-	rm -f "$WORK/in"
+	# the last one said "ready", too
+	rm -f "$WORK/in" "$WORK/said"
 	mkfifo "$WORK/in"
 	KONFISCATOR_SAMPLE=$sample KONFISCATOR_SAMPLE_SEED=7 \
 		run_under_exec "$top_builddir/tests/cli/pins" "$@" \
