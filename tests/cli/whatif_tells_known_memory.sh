@@ -93,6 +93,8 @@ prints "64.0Mi in 64 blocks at the peak"
 prints "Compared with glibc:"
 expect 0 "$KF_CLI" replay rec
 prints "libc.so"
+# one run has no spread
+equal "spreads" "- -" "$(awk '/libc.so/ { print $3, $7 }' "$WORK/out")"
 if "$KF_CLI" run -- "$KF_CLI" --version 2>&1 | grep "AddressSanitizer"; then
 	echo "not tried: a replay by that command under the library"
 else

@@ -71,6 +71,7 @@ static void add_bytes(struct kf_cell *row, const struct kf_candidate *c)
 	row[PEAK_LEAST].count = (uint64_t)peak.least;
 	row[PEAK_MOST].count = (uint64_t)peak.most;
 	row[PEAK_SPREAD].real = figure_spread(peak);
+	row[PEAK_SPREAD].none = c->nr < 2;
 	row[MEAN].count = (uint64_t)kf_candidate_figure(c, KF_MEAN).median;
 	row[END].count = (uint64_t)kf_candidate_figure(c, KF_LAST).median;
 }
@@ -83,6 +84,7 @@ static void add_times(struct kf_cell *row, const struct kf_candidate *c)
 	row[CPU_LEAST].real = cpu.least / 1e9;
 	row[CPU_MOST].real = cpu.most / 1e9;
 	row[CPU_SPREAD].real = figure_spread(cpu);
+	row[CPU_SPREAD].none = c->nr < 2;
 	row[WALL].real = kf_candidate_figure(c, KF_WALL_NS).median / 1e9;
 	row[FAULTS].count = (uint64_t)kf_candidate_figure(c, KF_FAULTS).median;
 }
