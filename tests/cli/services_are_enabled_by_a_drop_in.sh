@@ -115,6 +115,16 @@ expect 0 "$KF_CLI" enable --root="$root" alias
 expect 0 "$KF_CLI" status --root="$root"
 equal "enabled units" "plain.service preloads.service work@.service work@one.service" \
 	"$(awk 'NR > 1 { print $1 }' "$WORK/out" | tr '\n' ' ' | sed 's/ $//')"
+# What a link leads to is a name only if it is that of a service.
+for name in text.txt "$(printf 'red\033[31m.service')"; do
+	cp "$root/usr/lib/systemd/system/plain.service" \
+		"$root/usr/lib/systemd/system/$name"
+	ln -sf "/usr/lib/systemd/system/$name" \
+		"$root/etc/systemd/system/odd.service"
+	enables odd.service
+	[ -e "$file" ] || fail "a link to $name gives its name to the unit"
+	expect 0 "$KF_CLI" disable --root="$root" odd
+done
 
 # What restrictions need.
 run=/run/konfiscator
@@ -176,6 +186,8 @@ if [ "$(id -u)" -eq 0 ]; then
 fi
 ln -s /dev/null "$root/etc/systemd/system/masked.service"
 refuses "masked" masked.service
+: >"$root/usr/lib/systemd/system/empty.service"
+refuses "empty.service: the unit is masked" empty.service
 refuses "no such unit" none.service
 
 # What is in the file and not ours stays, and nothing is written through links.

@@ -137,6 +137,18 @@ static bool files_read(const struct kf_units *units, const char *path,
 	return true;
 }
 
+/* An empty file masks the unit, too. */
+static bool files_is_empty(const struct kf_units *units, const char *path)
+{
+	int fd = kf_regular_open_in(units->root, path);
+	struct stat st;
+	bool empty = fd >= 0 && !fstat(fd, &st) && !st.st_size;
+
+	if (fd >= 0)
+		close(fd);
+	return empty;
+}
+
 /* What a link of a unit's name leads to, to free(); NULL: it is no link. */
 static char *files_link(const struct kf_units *units, const char *path)
 {
@@ -175,14 +187,15 @@ static bool files_find(const struct kf_units *units, const char *name,
 		char *path = kf_format("%s/%s", dirs[i], name);
 		char *link = files_link(units, path);
 
-		if (link && !strcmp(link, "/dev/null")) {
+		if ((link && !strcmp(link, "/dev/null")) ||
+		    files_is_empty(units, path)) {
 			kf_unit_add(unit, KF_UNIT_load_state, "masked", "");
 			found = true;
 		} else {
 			found = files_read(units, path, unit);
 		}
 		if (found && link && !is_template &&
-		    strcmp(basename(link), "null") != 0)
+		    kf_unit_is_name(basename(link)))
 			kf_unit_add(unit, KF_UNIT_id, basename(link), "");
 		free(link);
 		free(path);

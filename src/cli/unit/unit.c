@@ -41,6 +41,11 @@ static bool ends_with(const char *text, const char *end)
 	return len >= n && !strcmp(text + len - n, end);
 }
 
+bool kf_unit_is_name(const char *name)
+{
+	return ends_with(name, SERVICE) && !name_problem(name);
+}
+
 char *kf_unit_name(const char *text)
 {
 	static const char *const others[] = {

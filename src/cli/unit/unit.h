@@ -72,6 +72,14 @@ int kf_units_systemctl(const struct kf_units *units, const char *const *words,
 char *kf_unit_name(const char *text);
 
 /**
+ * kf_unit_is_name() - whether a text is the full name of a service
+ * @name:	the text
+ *
+ * Return: whether it is.
+ */
+bool kf_unit_is_name(const char *name);
+
+/**
  * kf_unit_is_of() - whether a unit is an instance of a template, or the same
  * @unit:	the name of a unit
  * @name:	the name of a unit or of a template
