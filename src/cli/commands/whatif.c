@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TUNE_S 60.0 /* default of --budget */
 #define MAX_RUNS 1000
 
 /* A recording up to this long is replayed at its own pace. */
@@ -38,8 +39,9 @@ static struct {
 	enum pace pace;
 	bool tune;
 	bool pool;
+	bool has_runs, has_limit; /* given */
 	double budget;
-} asked = {.budget = 60};
+} asked = {.budget = -1}; /* not given */
 
 static struct kf_whatif whatif = {
 	.script.fd = -1,
@@ -231,10 +233,28 @@ static int whatif_play(void)
 	return status;
 }
 
+static const char *whatif_without_use(void)
+{
+	if (asked.budget >= 0 && !asked.tune)
+		return "--budget is for --tune alone";
+	if (asked.has_runs && asked.pool)
+		return "--pool-size and --runs exclude each other";
+	if (asked.has_limit && asked.pool)
+		return "--pool-size and --limit exclude each other";
+	return NULL;
+}
+
 static int whatif_run(struct kf_cli *cli, int argc, char **argv)
 {
+	const char *wrong = whatif_without_use();
 	int status;
 
+	if (wrong) {
+		kf_error("whatif: %s", wrong);
+		return KF_EXIT_USAGE;
+	}
+	if (asked.budget < 0)
+		asked.budget = TUNE_S;
 	if (whatif.report.output && (asked.tune || asked.pool)) {
 		kf_error("whatif: -o and --%s exclude each other",
 			 asked.tune ? "tune" : "pool-size");
@@ -351,10 +371,12 @@ static int whatif_option(struct kf_cli *cli, int key, const char *arg)
 	case OPT_TOUCH:
 		return kf_whatif_touch("whatif", arg, &whatif.player.touch);
 	case OPT_RUNS:
+		asked.has_runs = true;
 		return take_runs(arg);
 	case OPT_PACE:
 		return take_pace(arg);
 	case OPT_LIMIT:
+		asked.has_limit = true;
 		return take_limit(arg);
 	case OPT_BUDGET:
 		return kf_take_seconds("whatif: --budget", arg, &asked.budget);
