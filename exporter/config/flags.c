@@ -328,6 +328,21 @@ static const char *set_otlp_ca(struct kf_options *o, const char *value)
 	return option_path(value, LONG_PATH, &o->otlp_ca_file);
 }
 
+/* The name of an image, with a tag or a digest. */
+static const char *set_injector_image(struct kf_options *o, const char *value)
+{
+	const char *p;
+
+	for (p = value; *p; p++) {
+		if (!isalnum((unsigned char)*p) && !strchr("/-_.:@", *p))
+			break;
+	}
+	o->injector_image = value;
+	return *p || p == value || p - value > 512
+		       ? "the name of an image, such as registry.example/konfiscator:0.1.0"
+		       : NULL;
+}
+
 const struct kf_flag kf_flags[KF_NR_FLAGS] = {
 	{"web.listen-address", "[HOST]:PORT|unix:PATH", ":10170",
 	 "address to listen on; may be repeated", set_listen},
@@ -425,6 +440,12 @@ const struct kf_flag kf_flags[KF_NR_FLAGS] = {
 	{"otlp.ca-file", "FILE", NULL,
 	 "certificate authorities of the receiver; default: the system's",
 	 set_otlp_ca},
+	{"injector", NULL, NULL,
+	 "also serve /inject, which adds the library to pods of Kubernetes",
+	 NULL, OPTION_ON(injector)},
+	{"injector.image", "IMAGE", NULL,
+	 "image from which pods copy the library; needed by --injector",
+	 set_injector_image},
 	{"log.level", "LEVEL", "info", "debug, info, warn or error", set_level},
 	{"log.format", "FORMAT", "logfmt", "logfmt or json", set_format},
 	{"once", NULL, NULL,

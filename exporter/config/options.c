@@ -204,5 +204,9 @@ enum kf_parse kf_options_parse(struct kf_options *o, int argc, char **argv)
 		optind++;
 		return option_refuse(argc, argv, "unexpected argument");
 	}
+	if (result == KF_PARSE_RUN && o->injector && !o->injector_image) {
+		fprintf(stderr, ME ": --injector needs --injector.image\n");
+		return KF_PARSE_USAGE;
+	}
 	return result;
 }

@@ -55,6 +55,8 @@ struct kf_options {
 	const char *otlp_ca_file;
 	unsigned int otlp_every_s;
 	bool otlp_profiles;
+	bool injector;
+	const char *injector_image; /* NULL: not given */
 	enum kf_log_level log_level;
 	enum kf_log_format log_format;
 	bool once;

@@ -12,6 +12,7 @@
 #include "exporter/http/gzip.h"
 #include "exporter/http/screen.h"
 #include "exporter/http/tls.h"
+#include "exporter/injector/injector.h"
 #include "exporter/collect/writer.h"
 
 #include <arpa/inet.h>
@@ -28,7 +29,8 @@
 const char *const kf_handler_names[KF_NR_HANDLERS] = {
 	[KF_HANDLER_METRICS] = "metrics", [KF_HANDLER_PAGE] = "page",
 	[KF_HANDLER_HEALTHY] = "healthy", [KF_HANDLER_READY] = "ready",
-	[KF_HANDLER_ORDER] = "order",	  [KF_HANDLER_OTHER] = "other",
+	[KF_HANDLER_ORDER] = "order",	  [KF_HANDLER_INJECT] = "inject",
+	[KF_HANDLER_OTHER] = "other",
 };
 
 const unsigned int kf_codes[KF_NR_CODES] = {200, 400, 401, 403, 404,
@@ -45,7 +47,7 @@ static void http_peer_of(struct MHD_Connection *c, struct kf_peer *peer)
 static bool http_is_limited(enum kf_handler h)
 {
 	return h == KF_HANDLER_METRICS || h == KF_HANDLER_PAGE ||
-	       h == KF_HANDLER_ORDER;
+	       h == KF_HANDLER_ORDER || h == KF_HANDLER_INJECT;
 }
 
 static enum MHD_Result http_answer(struct kf_http *http,
@@ -223,6 +225,34 @@ static enum MHD_Result http_order(struct kf_http *http,
 	return http_say(http, c, q, KF_CODE_500, "out of memory\n");
 }
 
+/* The whole review has arrived, or one byte more than it may have. */
+static enum MHD_Result http_inject(struct kf_http *http,
+				   struct MHD_Connection *c,
+				   struct kf_request *q)
+{
+	static const enum kf_code codes[] = {
+		[KF_INJECT_ANSWERED] = KF_CODE_200,
+		[KF_INJECT_WRONG] = KF_CODE_400,
+		[KF_INJECT_FAILED] = KF_CODE_500,
+	};
+	enum kf_inject_result result = KF_INJECT_FAILED;
+	struct kf_buf body = {0};
+
+	if (q->review.len > KF_INJECT_MAX_BODY)
+		return http_say(http, c, q, KF_CODE_400,
+				"the review has more than 4 MiB\n");
+	if (!q->review.failed)
+		result = kf_inject_answer(http->options->injector_image,
+					  q->review.data, q->review.len, &body);
+	if (result != KF_INJECT_FAILED && !body.failed)
+		return http_answer(
+			http, c, q, codes[result],
+			result == KF_INJECT_WRONG ? TEXT : "application/json",
+			&body);
+	kf_buf_free(&body);
+	return http_say(http, c, q, KF_CODE_500, "out of memory\n");
+}
+
 static enum kf_handler http_route(const struct kf_http *http, const char *url)
 {
 	if (strcmp(url, http->options->telemetry_path) == 0)
@@ -231,6 +261,8 @@ static enum kf_handler http_route(const struct kf_http *http, const char *url)
 		return KF_HANDLER_PAGE;
 	if (http->token[0] && strcmp(url, KF_ORDER_PATH) == 0)
 		return KF_HANDLER_ORDER;
+	if (http->options->injector && strcmp(url, KF_INJECT_PATH) == 0)
+		return KF_HANDLER_INJECT;
 	if (strcmp(url, "/-/healthy") == 0)
 		return KF_HANDLER_HEALTHY;
 	if (strcmp(url, "/-/ready") == 0)
@@ -238,18 +270,24 @@ static enum kf_handler http_route(const struct kf_http *http, const char *url)
 	return KF_HANDLER_OTHER;
 }
 
+/* Whether there are too many requests of those that are limited. */
+static bool http_is_busy(struct kf_http *http, struct kf_request *r)
+{
+	unsigned int max = http->options->max_requests;
+
+	if (!http_is_limited(r->handler) || r->counted)
+		return false;
+	r->counted = true;
+	return atomic_fetch_add(&http->busy, 1) >= max && max;
+}
+
 static enum MHD_Result http_dispatch(struct kf_http *http,
 				     struct MHD_Connection *c,
 				     struct kf_request *r, const char *url)
 {
-	unsigned int max = http->options->max_requests;
-
-	if (http_is_limited(r->handler) && !r->counted) {
-		r->counted = true;
-		if (atomic_fetch_add(&http->busy, 1) >= max && max)
-			return http_say(http, c, r, KF_CODE_503,
-					"too many requests at once\n");
-	}
+	if (http_is_busy(http, r))
+		return http_say(http, c, r, KF_CODE_503,
+				"too many requests at once\n");
 	switch (r->handler) {
 	case KF_HANDLER_METRICS:
 		return http_metrics(http, c, r);
@@ -257,6 +295,8 @@ static enum MHD_Result http_dispatch(struct kf_http *http,
 		return http_page(http, c, r, url);
 	case KF_HANDLER_ORDER:
 		return http_order(http, c, r);
+	case KF_HANDLER_INJECT:
+		return http_inject(http, c, r);
 	case KF_HANDLER_HEALTHY:
 		return http_say(http, c, r, KF_CODE_200, "healthy\n");
 	case KF_HANDLER_READY:
@@ -311,13 +351,18 @@ static enum MHD_Result http_begin_method(struct kf_http *http,
 					 struct kf_request *r)
 {
 	bool order = r->handler == KF_HANDLER_ORDER;
+	bool post = order || r->handler == KF_HANDLER_INJECT;
 
-	r->head.allow = order ? "POST" : "GET, HEAD";
-	if (order ? strcmp(method, MHD_HTTP_METHOD_POST) != 0
-		  : strcmp(method, MHD_HTTP_METHOD_GET) != 0 &&
+	r->head.allow = post ? "POST" : "GET, HEAD";
+	if (post ? strcmp(method, MHD_HTTP_METHOD_POST) != 0
+		 : strcmp(method, MHD_HTTP_METHOD_GET) != 0 &&
 			    strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
 		return http_say(http, c, r, KF_CODE_405,
-				order ? "only POST\n" : "only GET and HEAD\n");
+				post ? "only POST\n" : "only GET and HEAD\n");
+	/* before its body takes memory */
+	if (r->handler == KF_HANDLER_INJECT && http_is_busy(http, r))
+		return http_say(http, c, r, KF_CODE_503,
+				"too many requests at once\n");
 	if (!order)
 		return MHD_YES;
 	if (!kf_http_knows_clients(http, r->head.config))
@@ -370,6 +415,18 @@ static enum MHD_Result http_begin(struct kf_http *http,
 	return MHD_YES;
 }
 
+/* Keep a part of the body; drop the body of what takes none. */
+static void http_take(struct kf_request *r, const char *data, size_t size)
+{
+	size_t room = KF_INJECT_MAX_BODY + 1;
+
+	if (r->form)
+		kf_form_add(r->form, data, size);
+	if (r->handler == KF_HANDLER_INJECT)
+		kf_buf_add(&r->review, data,
+			   KF_MIN(size, room - r->review.len));
+}
+
 enum MHD_Result kf_http_handle(void *cls, struct MHD_Connection *c,
 			       const char *url, const char *method,
 			       const char *version, const char *upload_data,
@@ -387,10 +444,8 @@ enum MHD_Result kf_http_handle(void *cls, struct MHD_Connection *c,
 		*con_cls = r;
 		return http_begin(http, c, method, r);
 	}
-	/* drop the body of what is no form */
 	if (*upload_size) {
-		if (r->form)
-			kf_form_add(r->form, upload_data, *upload_size);
+		http_take(r, upload_data, *upload_size);
 		*upload_size = 0;
 		return MHD_YES;
 	}
@@ -411,6 +466,7 @@ void kf_http_completed(void *cls, struct MHD_Connection *c, void **con_cls,
 	kf_slow_restart(&http->slow, r->slow, false);
 	kf_web_put(http->web, r->head.config);
 	kf_form_free(r->form);
+	kf_buf_free(&r->review);
 	free(r);
 	*con_cls = NULL;
 }

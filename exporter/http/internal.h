@@ -41,6 +41,7 @@ struct kf_request {
 	bool packed;  /* the answer is packed already */
 	struct kf_head head;
 	struct kf_form *form; /* of an order, or NULL */
+	struct kf_buf review; /* of the injector */
 	struct kf_slow_connection *slow;
 };
 
