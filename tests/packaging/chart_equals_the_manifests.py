@@ -6,11 +6,14 @@ an effect and a type in the schema, which refuses others.
 It is rendered by helm if there is one, else by Helm's template engine with Helm's
 functions (render.go)."""
 
+import base64
 import copy
 import json
 import os
 import re
 import shutil
+import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -98,12 +101,17 @@ def rendered(into="konfiscator", **changes):
 
 
 def objects(**changes):
-    """The objects by kind."""
+    """The objects by kind; the injector's have its name after the kind, if another
+    has the kind, too."""
     found = {}
     for name, text in rendered(**changes).items():
         for o in yaml.safe_load_all(text) if name.endswith(".yaml") else ():
             if o:
-                found[o["kind"]] = o
+                kind = o["kind"]
+                if kind in found:
+                    kind += "/" + o["metadata"]["name"]
+                assert kind not in found, kind
+                found[kind] = o
     return found
 
 
@@ -173,6 +181,67 @@ def nothing_is_made_that_was_not_asked_for(_):
     assert "--stats.containers" not in exporter["command"]
 
 
+def the_injectors_objects_fit_together(world):
+    made = objects(injector={"enabled": True})
+    assert "injector" not in str(objects()).lower()
+    [webhook] = made["MutatingWebhookConfiguration"]["webhooks"]
+    service, pod = made["Service"], made["Deployment"]["spec"]["template"]
+    client = webhook["clientConfig"]["service"]
+    assert (client["name"], client["namespace"]) == (
+        service["metadata"]["name"], service["metadata"]["namespace"])
+    [port] = service["spec"]["ports"]
+    assert client["port"] == port["port"]
+    assert service["spec"]["selector"] == pod["metadata"]["labels"] == \
+        made["Deployment"]["spec"]["selector"]["matchLabels"]
+    # nor are they the DaemonSet's
+    match = made["DaemonSet"]["spec"]["selector"]["matchLabels"]
+    assert not match.items() <= pod["metadata"]["labels"].items()
+    [c] = pod["spec"]["containers"]
+    assert port["targetPort"] in [p["name"] for p in c["ports"]]
+    assert webhook["failurePolicy"] == "Ignore"
+    assert webhook["timeoutSeconds"] <= 5
+    [left_out] = webhook["namespaceSelector"]["matchExpressions"]
+    assert left_out["operator"] == "NotIn"
+    assert {"kube-system", "konfiscator"} <= set(left_out["values"])
+    secret = made["Secret"]
+    volumes = {v["name"]: v for v in pod["spec"]["volumes"]}
+    assert volumes["tls"]["secret"]["secretName"] == secret["metadata"]["name"]
+    assert volumes["web"]["configMap"]["name"] == \
+        made["ConfigMap"]["metadata"]["name"]
+    the_injector_serves(world, made, webhook, c)
+
+
+def the_injector_serves(world, made, webhook, c):
+    """Run the Deployment's command with the made certificate, and call it as the
+    API server does: by the name of the service, with the bundle alone."""
+    data = {k: base64.b64decode(v) for k, v in made["Secret"]["data"].items()}
+    for name, text in data.items():
+        with open(world.path(name), "wb") as f:
+            f.write(text)
+    web = made["ConfigMap"]["data"]["web.yml"].replace(
+        "/etc/konfiscator/tls", world.dir)
+    with open(world.path("web.yml"), "w", encoding="utf-8") as f:
+        f.write(web)
+    assert c["command"][0] == "konfiscator_exporter"
+    flags = [f.replace("/etc/konfiscator/web", world.dir)
+             for f in c["command"][1:] if "listen-address" not in f]
+    exporter = world.exporter(*flags)
+    context = ssl.create_default_context(cadata=base64.b64decode(
+        webhook["clientConfig"]["caBundle"]).decode())
+    service = webhook["clientConfig"]["service"]
+    host = "%(name)s.%(namespace)s.svc" % service
+    with socket.create_connection(("127.0.0.1", exporter.port)) as plain, \
+            context.wrap_socket(plain, server_hostname=host) as s:
+        s.sendall(b"POST %s?timeout=3s HTTP/1.1\r\nHost: %s:443\r\nContent-Length: "
+                  b"2\r\n\r\n{}" % (service["path"].encode(), host.encode()))
+        answer = s.recv(4096)
+    assert answer.startswith(b"HTTP/1.1 400 "), answer
+    with_mine = objects(injector=INJECTOR)
+    assert "Secret" not in with_mine
+    [webhook] = with_mine["MutatingWebhookConfiguration"]["webhooks"]
+    assert webhook["clientConfig"]["caBundle"] == "Q0E="
+
+
 def leaves(values, at=()):
     for key, value in values.items():
         if isinstance(value, dict) and value:
@@ -196,11 +265,22 @@ OTHERS = {
     "updateStrategy": {"type": "OnDelete"}, "podMonitor.interval": "1m",
     "podMonitor.select": ["other"], "resources.requests.cpu": "7m",
     "resources.requests.memory": "7Mi", "resources.limits.memory": "7Mi",
-    "dashboard.labels.grafana_dashboard": "0"}
+    "dashboard.labels.grafana_dashboard": "0", "injector.replicas": 7,
+    "injector.port": 9443, "injector.timeoutSeconds": 9,
+    "injector.excludedNamespaces": ["other"], "injector.tls.caBundle": "b3RoZXI=",
+    "injector.tls.certManager": "heap/other",
+    "injector.resources.requests.cpu": "7m",
+    "injector.resources.requests.memory": "7Mi",
+    "injector.resources.limits.memory": "7Mi"}
+
+# A Secret that is given: one that is made is another each time.
+INJECTOR = {"enabled": True, "tls": {"secretName": "mine", "caBundle": "Q0E="}}
 
 
 def every_value_has_an_effect(_):
-    on = {"podMonitor": {"enabled": True}, "dashboard": {"enabled": True}}
+    on = {"podMonitor": {"enabled": True}, "dashboard": {"enabled": True},
+          "injector": INJECTOR}
+    assert rendered(**on) == rendered(**on)
     before = rendered(**on)
     schema = json.loads(read("values.schema.json"))
     for path, value in leaves(defaults()):
@@ -241,6 +321,11 @@ def the_schema_knows_the_values_and_refuses_others(_):
                   {"podMonitor": {"select": []}}, {"tolerations": {}},
                   {"updateStrategy": {"type": "Recreate"}},
                   {"serviceAccount": {"name": "A_B"}},
+                  {"injector": {"timeoutSeconds": 0}}, {"injector": True},
+                  {"injector": {"timeoutSeconds": 31}},
+                  {"injector": {"failurePolicy": "Fail"}},
+                  {"injector": {"tls": {"caBundle": "-----BEGIN"}}},
+                  {"injector": {"tls": {"certManager": "name"}}},
                   {"namespace": {"create": None}}, {"dashboard": True}):
         try:
             jsonschema.validate(merged(defaults(), wrong), schema)
@@ -254,14 +339,20 @@ def kubernetes_knows_every_field(_):
         from kubernetes.client import ApiClient
     except ImportError as e:
         raise kftest.Skip("python3-kubernetes is missing") from e
-    types = {"DaemonSet": "V1DaemonSet", "ServiceAccount": "V1ServiceAccount",
+    types = {"Deployment": "V1Deployment", "Service": "V1Service",
+             "Secret": "V1Secret", "MutatingWebhookConfiguration":
+             "V1MutatingWebhookConfiguration", "DaemonSet": "V1DaemonSet", "ServiceAccount": "V1ServiceAccount",
              "Namespace": "V1Namespace", "ConfigMap": "V1ConfigMap"}
     everything = {"namespace": {"create": True}, "dashboard": {"enabled": True},
                   "imagePullSecrets": [{"name": "x"}],
                   "priorityClassName": "high", "affinity": {
                       "nodeAffinity": {}}, "nodeSelector": {"a": "b"},
-                  "updateStrategy": {"type": "OnDelete"}}
+                  "updateStrategy": {"type": "OnDelete"},
+                  "injector": {"enabled": True}}
     made = objects(**everything)
+    # Kubernetes 1.27 has these, python3-kubernetes may be older
+    for webhook in made["MutatingWebhookConfiguration"]["webhooks"]:
+        webhook.pop("matchConditions")
     for kind, name in types.items():
         data = type("", (), {"data": json.dumps(made[kind])})
         client = ApiClient()
@@ -304,6 +395,7 @@ kftest.main(
     selectors_find_the_pods_and_nothing_else,
     the_dashboard_is_ours_byte_for_byte,
     nothing_is_made_that_was_not_asked_for,
+    the_injectors_objects_fit_together,
     every_value_has_an_effect,
     kubernetes_knows_every_field,
     the_notes_are_of_the_values,

@@ -69,6 +69,14 @@ func main() {
 	delete(functions, "expandenv")
 	functions["toYaml"] = toYaml
 	functions["required"] = required
+	functions["toJson"] = func(v interface{}) (string, error) {
+		text, err := json.Marshal(v)
+		return string(text), err
+	}
+	// there is no cluster
+	functions["lookup"] = func(...string) map[string]interface{} {
+		return map[string]interface{}{}
+	}
 	functions["include"] = func(name string, data interface{}) (string, error) {
 		var out bytes.Buffer
 		err := all.ExecuteTemplate(&out, name, data)

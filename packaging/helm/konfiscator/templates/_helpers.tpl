@@ -23,3 +23,8 @@ imagePullPolicy: {{ .Values.image.pullPolicy }}
 {{ .Values.serviceAccount.name | default "default" }}
 {{- end }}
 {{- end }}
+
+{{- define "konfiscator.injector" -}}
+app.kubernetes.io/name: konfiscator-injector
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
