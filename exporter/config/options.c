@@ -180,9 +180,26 @@ static enum kf_parse option_apply(struct kf_options *o, int c)
 	return KF_PARSE_RUN;
 }
 
+/* What a flag needs that was not given, or NULL. */
+static const char *option_lacks(const struct kf_options *o)
+{
+	if (o->injector && !o->injector_image)
+		return "--injector needs --injector.image";
+	if (o->otlp_endpoint)
+		return NULL;
+	if (o->otlp_profiles)
+		return "--otlp.profiles needs --otlp.endpoint";
+	if (o->otlp_headers_file)
+		return "--otlp.headers-file needs --otlp.endpoint";
+	if (o->otlp_ca_file)
+		return "--otlp.ca-file needs --otlp.endpoint";
+	return NULL;
+}
+
 enum kf_parse kf_options_parse(struct kf_options *o, int argc, char **argv)
 {
 	enum kf_parse result;
+	const char *lacks;
 	struct table table;
 	int c;
 
@@ -204,9 +221,9 @@ enum kf_parse kf_options_parse(struct kf_options *o, int argc, char **argv)
 		optind++;
 		return option_refuse(argc, argv, "unexpected argument");
 	}
-	if (result == KF_PARSE_RUN && o->injector && !o->injector_image) {
-		fprintf(stderr, ME ": --injector needs --injector.image\n");
-		return KF_PARSE_USAGE;
-	}
-	return result;
+	lacks = result == KF_PARSE_RUN ? option_lacks(o) : NULL;
+	if (!lacks)
+		return result;
+	fprintf(stderr, ME ": %s\n", lacks);
+	return KF_PARSE_USAGE;
 }

@@ -10,6 +10,7 @@
 #include "reader/estimate.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -282,7 +283,7 @@ static void sites_callers(const struct site *site, struct kf_buf *out)
 static void sites_amount(struct kf_buf *out, enum kf_sites_by by, double n)
 {
 	if (by == KF_SITES_BY_BLOCKS)
-		kf_html_count(out, (uint64_t)(n + 0.5));
+		kf_html_count(out, (uint64_t)(fmin(n, 1e18) + 0.5));
 	else
 		kf_html_bytes(out, n);
 }
