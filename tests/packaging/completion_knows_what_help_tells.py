@@ -175,7 +175,7 @@ def words_of_the_tables_are_offered(world, Shell):
             ("konfiscator --color=al", {"always"}),
             ("konfiscator stat --by ", set(helped(
                 os.environ["KF_CLI"], "stat")["--by"].split("|"))),
-            ("konfiscator trace ma", {"malloc"}),
+            ("konfiscator trace mal", {"malloc"}),
             ("konfiscator report o", {"one.rec"}),
             ("konfiscator explain o", {"one.rec"}),
             ("konfiscator diff o", {"one.rec"}),
