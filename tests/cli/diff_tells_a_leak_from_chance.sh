@@ -77,6 +77,11 @@ grep -q ",planted_leak$" first || fail "by function it is $(cat first)"
 expect 1 "$KF_CLI" diff --fail-over 8M good leak
 says "over the limit of 8.00Mi"
 expect 0 "$KF_CLI" diff --fail-over 8M good again
+expect 1 "$KF_CLI" diff --fail-over=20% good leak
+says "more in the stacks' own peaks than before, over the limit of "
+expect 0 "$KF_CLI" diff --fail-over=5% good again
+expect 2 "$KF_CLI" diff --fail-over=120% good again
+says "'120%' is not a number of bytes, with K, M, G or T, or 1% to 100%"
 "$KF_CLI" --format=csv diff good again 2>/dev/null | sed 1d >none
 [ ! -s none ] || fail "two good runs differ: $(cat none)"
 expect 0 "$KF_CLI" diff --fail-over 8M good good

@@ -225,6 +225,19 @@ static double places_fill_table(struct kf_table *t, struct places *all)
 	return grown;
 }
 
+/* A share as a limit is one of what there was before. */
+static void places_take_share(const struct places *all)
+{
+	uint64_t percent = diff_most & ~KF_LIMIT_SHARE;
+	double before = 0;
+
+	if (diff_most == UINT64_MAX || !(diff_most & KF_LIMIT_SHARE))
+		return;
+	for (size_t i = 0; i < all->nr; i++)
+		before += all->place[i].before.value;
+	diff_most = (uint64_t)(before * (double)percent / 100);
+}
+
 static void diff_print(const struct kf_cli *cli, struct kf_table *t)
 {
 	struct kf_cli plain = *cli;
@@ -289,6 +302,7 @@ static int diff_show(struct kf_cli *cli, struct places *all)
 							    : in_bytes,
 		      NR_COLUMNS);
 	grown = places_fill_table(&t, all);
+	places_take_share(all);
 	if (diff_output)
 		status = kf_diff_page_write(&diff_page, all->place, all->nr,
 					    diff_output);
@@ -373,10 +387,11 @@ static int diff_option(struct kf_cli *cli, int key, const char *arg)
 {
 	switch (key) {
 	case OPT_FAIL_OVER:
-		if (kf_parse_size(arg, &diff_most) && diff_most <= PTRDIFF_MAX)
+		if (kf_parse_limit(arg, &diff_most) &&
+		    (diff_most & ~KF_LIMIT_SHARE) <= PTRDIFF_MAX)
 			return 0;
 		kf_error("diff: --fail-over: '%s' is not a number of bytes, "
-			 "with K, M, G or T",
+			 "with K, M, G or T, or 1%% to 100%%",
 			 arg);
 		return KF_EXIT_USAGE;
 	case OPT_BY:
@@ -395,8 +410,8 @@ static int diff_option(struct kf_cli *cli, int key, const char *arg)
 static const struct kf_option diff_options[] = {
 	{'o', "output", "FILE.html",
 	 "write a page with a red and blue flame graph"},
-	{OPT_FAIL_OVER, "fail-over", "SIZE",
-	 "exit with status 1 if the growth is more than SIZE"},
+	{OPT_FAIL_OVER, "fail-over", "SIZE|N%",
+	 "exit with status 1 if the growth is more than SIZE, or N% of BEFORE"},
 	{OPT_BY, "by", "stack|function",
 	 "compare stacks or functions (default stack)"},
 	{KF_PROFILE_METRIC, "metric", "live|peak|peaks|alloc|count|blocks",
