@@ -237,31 +237,40 @@ def pages_are_live(scene):
 def totals_have_rates(scene):
     """Beside a total stands how fast it grew since the look before."""
     b = scene.browser
-    scene.show(scene.link)
-    look = ("const cell = document.querySelector('#sizes tr[data-key=\"64\"] "
-            "[data-label=Mallocs]');"
-            "return [Number(cell.dataset.total), Number(document.querySelector("
-            "'#as-of span').dataset.ms), cell.querySelector('small')"
-            "?.textContent ?? null]")
-    first = b.run(look)
-    assert first[2] is None, first
-    seen = [first]
+    scene.show(scene.link, width=400)
+    # each look: the total, the time, and the text of the rate
+    b.run("""
+        const looks = window.looks = [];
+        function look() {
+            const cell = document.querySelector(
+                '#sizes tr[data-key="64"] [data-label=Mallocs]');
+            looks.push([Number(cell.dataset.total),
+                Number(document.querySelector('#as-of span').dataset.ms),
+                cell.querySelector('small')?.textContent ?? null]);
+        }
+        look();
+        new MutationObserver(look).observe(
+            document.querySelector('#sizes'), {childList: true});
+        document.querySelector('#sizes').scrollIntoView();
+    """)
 
-    def has_grown():
-        now = b.run(look)
-        if now[1] != seen[-1][1]:
-            seen.append(now)
-        return seen[-1][0] > seen[-2][0]
-    kftest.until("a second look", lambda: b.run(look)[1] != first[1])
-    seen.append(b.run(look))
+    def growth():
+        """The first look with a larger total, and the one before it."""
+        looks = b.run("return window.looks")
+        return next((pair for pair in zip(looks, looks[1:])
+                     if pair[1][0] > pair[0][0]), None)
+    kftest.until("a look", lambda: b.run("return window.looks.length > 1"))
     scene.stacks.tell("state 64:5000000:10")
-    kftest.until("growth", has_grown)
-    (before, since, _), (total, now, text) = seen[-2:]
+    kftest.until("growth", growth)
+    b.picture("process-light-rates")
+    assert b.run("return document.documentElement.scrollWidth") <= 400
+    (before, since, _), (total, now, text) = growth()
     rate = (total - before) / (now - since) * 1000
     number, unit = re.fullmatch(r"([\d.]+) ([kM])/s", text).groups()
     said = float(number) * {"k": 1e3, "M": 1e6}[unit]
-    assert abs(said / rate - 1) < 0.05, seen
-    kftest.until("rest", lambda: b.run(look)[2] == "0/s")
+    assert abs(said / rate - 1) < 0.05, (before, since, total, now, text)
+    kftest.until("rest", lambda: b.run("return window.looks.at(-1)[2]") ==
+                 "0/s")
 
 
 def names_stay_text(scene):
