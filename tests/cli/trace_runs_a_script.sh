@@ -14,8 +14,9 @@ import json, sys
 rows = json.load(open(sys.argv[1]))
 assert {r["name"] for r in rows} >= {"konfiscator", "malloc", "frag", "mmap"}
 assert all(r["question"].endswith("?") for r in rows), rows
+assert [r["engines"] for r in rows if r["name"] == "mapped"] == ["bpftrace"]
 assert all(r["engines"] == "bpftrace,stap" for r in rows
-           if r["name"] != "prometheus"), rows
+           if r["name"] not in ("prometheus", "mapped")), rows
 END
 
 expect 1 env PATH=/no/such/dir "$KF_CLI" trace mmap

@@ -58,6 +58,10 @@ sleep_static() {
 	at_exit "kill $!"
 }
 sleep_static
+is_sleep() {
+	[ "$(readlink "/proc/$!/exe")" = "$WORK/sleep" ]
+}
+wait_for 60 is_sleep || fail "the static program does not run"
 refused 1 "does not run with the GNU C library" env PATH="$WORK/bin" \
 	"$KF_CLI" trace glibc-malloc --pid $!
 libc=$(sed -n '/\/libc[-.][0-9.so]*$/s,^[^/]*,,p' /proc/self/maps |

@@ -119,7 +119,7 @@ id=$(readelf -n short | sed -n 's/.*Build ID: //p')
 "$KF_CLI" report -o prof.pb.gz file 2>err || fail "pprof: $(cat err)"
 gzip -dc prof.pb.gz | grep -qa "$id" || fail "no build id $id"
 
-has "snapshots of" record --sample 4K -o prof -- ./short ends "$WORK/plug.so"
+has "snapshots* of process" record --sample 4K -o prof -- ./short ends "$WORK/plug.so"
 has "leaky .*hold < main" report prof
 has "in_plugin .*plug < load < main" report prof
 

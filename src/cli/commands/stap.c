@@ -125,16 +125,16 @@ static int stap_compile(const struct kf_trace *t, char **words)
 
 int kf_trace_stap(const struct kf_trace *t)
 {
-	char **words = kf_alloc(t->nr_args + 11, sizeof(*words));
-	char number[16];
-	size_t n = 0;
 	int unused, status;
 	char *tool = kf_program_find("stap", &unused);
+	char number[16], **words;
+	size_t n = 0;
 
 	if (!tool) {
 		kf_error("trace: stap is not installed");
 		return KF_EXIT_FAILED;
 	}
+	words = kf_alloc(t->nr_args + 11, sizeof(*words));
 	snprintf(number, sizeof(number), "%d", t->pid);
 	words[n++] = tool;
 	words[n++] = kf_format("-p4");
