@@ -24,8 +24,7 @@
  * - held of a heap (heap/reclaim.c): the owner of the heap waits.
  * - owner (sys/fault.c): who changes the action of a signal waits for a while.
  * - reporter (core/guarding.c): a thread with another report waits for a while;
- *   it also guards the stack of kf_sample_trace() and the reports that are
- * kept.
+ *   it also guards the reports, and the stack of kf_sample_trace().
  * - the file lock of the ledger (stats/ledger.c): processes of one user wait.
  */
 #ifndef KF_SYS_LOCK_H
