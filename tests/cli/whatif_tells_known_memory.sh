@@ -95,12 +95,9 @@ expect 0 "$KF_CLI" replay rec
 prints "libc.so"
 # one run has no spread
 equal "spreads" "- -" "$(awk '/libc.so/ { print $3, $7 }' "$WORK/out")"
-if "$KF_CLI" run -- "$KF_CLI" --version 2>&1 | grep "AddressSanitizer"; then
-	echo "not tried: a replay by that command under the library"
-else
-	expect 0 "$KF_CLI" run -- "$KF_CLI" replay rec
-	prints "libkonfiscator.so"
-fi
+# `run` itself starts no command that is built with a sanitizer: env does
+expect 0 "$KF_CLI" run -- env "$KF_CLI" replay rec
+prints "libkonfiscator.so"
 
 # a kernel that does not tell resident memory: no answer rather than 0
 cat >silent.c <<'END'
