@@ -96,6 +96,11 @@ release() {
 	program=
 }
 
+# Whether the command is built with AddressSanitizer.
+is_sanitized() {
+	nm -D "$KF_CLI" 2>/dev/null | grep -q __asan
+}
+
 # Names come from files.
 unset DEBUGINFOD_URLS
 

@@ -23,7 +23,7 @@ as_before() {
 # A sanitizer has addresses of its own, which are many.
 # shellcheck disable=SC3045 # of dash and bash
 limited() (
-	nm -D "$KF_CLI" 2>/dev/null | grep -q __asan || ulimit -v 350000
+	is_sanitized || ulimit -v 350000
 	"$@"
 )
 

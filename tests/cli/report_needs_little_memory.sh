@@ -36,7 +36,7 @@ END
 most=$("$PYTHON3" run.py "$KF_CLI" report rec)
 equal "live blocks" "$live" "$(figure live_blocks rec)"
 equal "the bar without a terminal" "" "$("$KF_CLI" report rec 2>&1 >/dev/null)"
-if nm -D "$KF_CLI" 2>/dev/null | grep -q __asan; then
+if is_sanitized; then
 	echo "a sanitizer takes memory: not judged"
 elif [ "$most" -gt 12000 ]; then
 	fail "$most KiB for a recording of 16 MB"

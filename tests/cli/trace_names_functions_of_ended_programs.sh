@@ -10,8 +10,7 @@ workdir
 # shellcheck source=tests/scripts/trace.sh
 . "$top_srcdir/tests/scripts/trace.sh"
 need_tracing
-nm -D "$KF_CLI" 2>/dev/null | grep -q __asan &&
-	skip "a sanitizer puts frames of its own between malloc and its caller"
+! is_sanitized || skip "a sanitizer puts frames of its own between malloc and its caller"
 unset BPFTRACE_NO_USER_SYMBOLS
 
 cat >"$WORK/main.c" <<'END'

@@ -38,6 +38,10 @@ until (select(my $ready = $in, undef, undef, 0.001)) {
 down(30);
 END
 
+is_running() {
+	[ "$(readlink -f "/proc/$pid/exe")" = "$(readlink -f "$1")" ]
+}
+
 # sampled PROGRAM SCRIPT: its stacks are in $WORK/out.folded
 sampled() {
 	rm -rf "$WORK/stats"/* "$WORK/in"
@@ -45,6 +49,8 @@ sampled() {
 	run_under_exec env KONFISCATOR_KEEP=1 "$@" <"$WORK/in" &
 	pid=$!
 	exec 4>"$WORK/in"
+	# the order is for the program, not for the env that starts it
+	wait_for 60 is_running "$1" || fail "$1 did not start"
 	wait_for 60 "$KF_CLI" ctl "$pid" sample=1K >"$WORK/said" 2>&1 ||
 		fail "ctl: $(cat "$WORK/said")"
 	echo go >&4

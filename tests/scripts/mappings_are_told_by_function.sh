@@ -12,8 +12,7 @@ workdir
 # shellcheck source=tests/scripts/trace.sh
 . "$top_srcdir/tests/scripts/trace.sh"
 need_tracing
-nm -D "$KF_CLI" 2>/dev/null | grep -q __asan &&
-	skip "a sanitizer maps memory itself"
+! is_sanitized || skip "a sanitizer maps memory itself"
 unset BPFTRACE_NO_USER_SYMBOLS
 
 compile -O1 -g0 -fno-omit-frame-pointer -fno-optimize-sibling-calls -pthread \
