@@ -180,7 +180,7 @@ static enum kf_parse option_apply(struct kf_options *o, int c)
 	return KF_PARSE_RUN;
 }
 
-/* What a flag needs that was not given, or NULL. */
+/* The error if a flag needs another one that is missing, or NULL. */
 static const char *option_lacks(const struct kf_options *o)
 {
 	if (o->injector && !o->injector_image)

@@ -151,8 +151,7 @@ bool kf_injection_wanted(struct kf_injection *j)
 	if (!choose_is_asked(j) || !choose_is_glibc(j))
 		return false;
 	if (choose_annotation(j, MIRROR)) {
-		kf_injection_warn(j, NULL,
-				  "a static pod is of its node's file");
+		kf_injection_warn(j, NULL, "static pods cannot be changed");
 		return false;
 	}
 	return choose_has_right_lists(j, spec) && choose_is_linux(j, spec);

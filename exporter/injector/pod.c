@@ -164,9 +164,9 @@ static const char *pod_refuse_preload(const json_t *env)
 		return "it has LD_PRELOAD more than once";
 	value = json_object_get(json_array_get(env, at), "value");
 	if (json_object_get(json_array_get(env, at), "valueFrom"))
-		return "its LD_PRELOAD is from another place (valueFrom)";
+		return "its LD_PRELOAD is set by valueFrom";
 	if (value && !json_is_string(value))
-		return "its LD_PRELOAD is not a text";
+		return "its LD_PRELOAD is not a string";
 	return json_string_length(value) > MAX_PRELOAD
 		       ? "its LD_PRELOAD is too long"
 		       : NULL;
@@ -340,7 +340,7 @@ static bool pod_inject(struct kf_injection *j, const json_t *c, size_t i)
 	}
 	if (kf_injection_list(json_object_get(c, "envFrom")) != KF_LIST_ABSENT)
 		kf_injection_warn(j, pod_text(c, "name"),
-				  "an LD_PRELOAD in its envFrom is not kept");
+				  "an LD_PRELOAD set by envFrom is replaced");
 	pod_set_mounts(j, c, i);
 	pod_set_env(j, c, i);
 	return true;

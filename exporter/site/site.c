@@ -121,7 +121,7 @@ static void site_history(const struct kf_site *site, const char *id,
 	}
 	if (id)
 		of = strtoull(id, &end, 16);
-	/* what is no id has no history */
+	/* an invalid id has no history */
 	if (!id || (*id && !*end))
 		kf_timelines_get(site->timelines, of, past);
 	site_put_times(out, past);

@@ -52,7 +52,7 @@
 		return `${value.toFixed(digits)}${scale ? " " : ""}${" kMGTPE"[scale].trim()}/s`;
 	}
 
-	// A total that became less is of a row that began anew.
+	// A smaller total belongs to a new row with the same key.
 	function addRates(section, fresh, seconds) {
 		for (const row of fresh.querySelectorAll("tr[data-key]")) {
 			const known = section.querySelector(

@@ -22,7 +22,8 @@ bool kf_limit_is_set;
 /* Memory is short when tasks waited for it for this part of the time. */
 #define STALLED_PERCENT 10
 
-/* @read_ms and @told are atomic; who sets @busy owns what stands below it. */
+/* @read_ms and @told are atomic; the thread that sets @busy owns what follows.
+ */
 static struct {
 	bool told; /* the snapshot of this crossing was written */
 	uint32_t read_ms;
@@ -70,7 +71,7 @@ static bool limit_is_pressed(uint32_t ms)
 	return true;
 }
 
-/* Who may open no files any more knows of no pressure. */
+/* A process that may no longer open files is not under pressure. */
 static void limit_read(uint32_t ms)
 {
 	bool pressed = false;

@@ -61,7 +61,7 @@ static void move_pages(struct kf_run *run, struct kf_run *to)
 		return;
 	}
 	kf_stats_begin();
-	/* What was moved there has no name. */
+	/* Moved pages have no name in /proc/PID/maps. */
 	to->region->named &= !moved;
 	kf_region_report_growth(to->region);
 	if (moved) {

@@ -232,7 +232,7 @@ static bool commit(struct kf_region *region, size_t nr)
 	if (!kf_desc_reserve(1) || !kf_vm_commit(start, bytes))
 		return false;
 	if (!name_end(region, bytes)) {
-		/* What the kernel maps anew has no name. */
+		/* New mappings have no name. */
 		region->named = false;
 		/* Pages that stay committed are committed again next time. */
 		if (!kf_vm_decommit(start, bytes))

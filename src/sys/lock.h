@@ -20,7 +20,7 @@
  * - writer.busy (core/snapshot.c): nobody waits, a second snapshot is left out.
  * - moment_busy (record/file.c): nobody waits, a second moment is left out.
  * - limit.busy (core/limit.c): nobody waits, a second look is left out.
- * - reading (sample/modules.c): who must know the mappings waits for a while.
+ * - reading (sample/modules.c): threads that need the mappings wait a while.
  * - held of a heap (heap/reclaim.c): the owner of the heap waits.
  * - owner (sys/fault.c): who changes the action of a signal waits for a while.
  * - reporter (core/guarding.c): a thread with another report waits for a while;

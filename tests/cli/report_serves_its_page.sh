@@ -114,7 +114,7 @@ done
 expect 2 "$KF_CLI" report --serve -o x.html profile
 says "report: --serve and -o exclude each other"
 expect 2 "$KF_CLI" report --serve --view=tree profile
-says "report: --serve and --view or --leaks exclude each other"
+says "report: --serve and --view (or --leaks) exclude each other"
 expect 0 "$KF_CLI" run --record="$WORK/recording" -- true
 expect 2 "$KF_CLI" report --serve "$WORK/recording"
 says "report: --serve is for profiles, but this is a recording"

@@ -144,7 +144,7 @@ told 2 "purge_ms: 'x' is not a number" --set=purge_ms=x rec
 told 2 "there is no option 'nope'" --set=nope=1 rec
 told 2 "'purge_ms' is not OPTION=VALUE" --set=purge_ms rec
 told 2 "'0' is not a number from 1 to 1000" --runs=0 rec
-told 2 "--budget is for --tune alone" --budget=5 rec
+told 2 "--budget needs --tune" --budget=5 rec
 told 2 "--pool-size and --runs exclude each other" --pool-size --runs=2 rec
 told 2 "'x' is not one of all, first, none" --touch=x rec
 told 2 "'x' is not recorded or fast" --pace=x rec

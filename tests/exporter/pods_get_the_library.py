@@ -347,7 +347,7 @@ def what_is_odd_is_allowed_with_a_warning(world):
             (pod_of(container(env=["LD_PRELOAD"])), "env is not"),
             (pod_of(container(volumeMounts="x")), "volumeMounts is not"),
             (pod_of(container(env=[{"name": "LD_PRELOAD", "value": 1}])),
-             "not a text"),
+             "not a string"),
             (pod_of(container("\x1b[2Jé" * 90, env={})), "env is not")):
         patch, warnings = asked(exporter, pod)
         assert not patch, (patch, pod)

@@ -146,7 +146,7 @@ void kf_explain_say_runtime(const struct kf_watch *w, const struct kf_facts *f)
 		puts("python: small objects are in arenas that pymalloc maps, "
 		     "unless PYTHONMALLOC=malloc is set: konfiscator run --python sets it, which moves these objects into the heap");
 	if (f->mappings_known)
-		printf("others: which code mapped them is not recorded; konfiscator trace mapped -p %d shows which code maps memory from now on\n",
+		printf("others: callers of mmap are not recorded; konfiscator trace mapped -p %d traces them from now on\n",
 		       pid);
 }
 

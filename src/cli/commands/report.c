@@ -363,7 +363,7 @@ static int report_run(struct kf_cli *cli, int argc, char **argv)
 	if (r->serve && (r->output || view_name || export_asked)) {
 		kf_error("report: --serve and %s exclude each other",
 			 r->output   ? "-o"
-			 : view_name ? "--view or --leaks"
+			 : view_name ? "--view (or --leaks)"
 				     : "--export");
 		return KF_EXIT_USAGE;
 	}

@@ -236,7 +236,7 @@ static int whatif_play(void)
 static const char *whatif_without_use(void)
 {
 	if (asked.budget >= 0 && !asked.tune)
-		return "--budget is for --tune alone";
+		return "--budget needs --tune";
 	if (asked.has_runs && asked.pool)
 		return "--pool-size and --runs exclude each other";
 	if (asked.has_limit && asked.pool)

@@ -374,7 +374,7 @@ static int maker_run(struct maker *m)
 		maker_tell(m);
 	if (!status && !maker_finish(m)) {
 		kf_error(
-			"write the script of a replay: %s: TMPDIR chooses another "
+			"cannot write the script of the replay: %s: set TMPDIR to another "
 			"directory",
 			strerror(errno));
 		status = KF_EXIT_FAILED;
@@ -400,7 +400,8 @@ int kf_script_make(struct kf_report *r, struct kf_script *script)
 	if (script->fd >= 0)
 		m->out = fdopen(dup(script->fd), "w");
 	if (!m->out)
-		kf_error("make a file in %s: %s", dir, strerror(errno));
+		kf_error("cannot create a file in %s: %s", dir,
+			 strerror(errno));
 	else if (kf_replay_init(&r->replay, &r->history, &pick))
 		kf_error("out of memory");
 	else
