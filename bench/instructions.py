@@ -28,6 +28,8 @@ PATHS = (
     Path("1024-fill-drain", "malloc", 1024, 1000),
     Path("4k", "malloc", 4096, 1),
     Path("32k", "malloc", 32768, 1),
+    Path("4k-fill-drain", "malloc", 4096, 200),
+    Path("32k-fill-drain", "malloc", 32768, 64),
     Path("256k", "malloc", 262144, 1),
     Path("calloc-64", "calloc", 64, 1),
     Path("realloc-64", "realloc", 64, 1),

@@ -85,7 +85,7 @@ struct kf_heap *kf_marked_heap(struct kf_heap *heap)
 	marked->counters.slot = heap->front.slot;
 	marked->counters.shared = heap->counters.shared;
 	marked->marks = true;
-	marked->budget = marked->budget_max = KF_BUDGET;
+	marked->budget = KF_BUDGET;
 	/* Not while the heap is held, or it would be held without its sibling.
 	 */
 	kf_heap_enter(heap);
@@ -157,7 +157,7 @@ static struct kf_counters *arenas_make_heap(void)
 		return NULL;
 	arenas_reset_lists(heap);
 	arenas_empty_bins(heap);
-	heap->budget = heap->budget_max = KF_BUDGET;
+	heap->budget = KF_BUDGET;
 	heap->counters.heap = heap;
 	kf_probe_memory_arena_new((uintptr_t)heap, sizeof(*heap));
 	return &heap->counters;

@@ -61,26 +61,33 @@ static uint32_t audit_list(const struct kf_slab *slab, uint32_t budget)
 	return budget;
 }
 
-bool kf_audit_cache(struct kf_heap *heap, unsigned int class)
+const void *kf_audit_cached(const struct kf_cached *cache, uint64_t nr)
 {
-	struct kf_cached *cache = &heap->cache[class];
 	const void *before = NULL;
 	const void *p = cache->first;
 
-	for (uint64_t nr = cache->nr; p && nr--;) {
+	while (p && nr--) {
 		const struct kf_slab *slab = kf_slab_at(p);
 
 		if (!slab || !kf_slab_is_block(slab, p) ||
-		    !kf_slab_looks_free(slab, p)) {
-			*cache = (struct kf_cached){NULL, 0};
-			kf_audit_report(KONF_WRITE_AFTER_FREE,
-					before ? before : p);
-			return false;
-		}
+		    !kf_slab_looks_free(slab, p))
+			return before ? before : p;
 		before = p;
 		p = kf_link_next(p);
 	}
-	return true;
+	return NULL;
+}
+
+bool kf_audit_cache(struct kf_heap *heap, unsigned int class, uint64_t nr)
+{
+	struct kf_cached *cache = &heap->cache[class];
+	const void *damaged = kf_audit_cached(cache, nr);
+
+	if (!damaged)
+		return true;
+	*cache = (struct kf_cached){NULL, 0};
+	kf_audit_report(KONF_WRITE_AFTER_FREE, damaged);
+	return false;
 }
 
 void kf_audit_heap(struct kf_heap *heap, uint32_t budget)
@@ -89,7 +96,7 @@ void kf_audit_heap(struct kf_heap *heap, uint32_t budget)
 		struct kf_list *pos;
 
 		if (class > KF_NR_TINY)
-			kf_audit_cache(heap, class);
+			kf_audit_cache(heap, class, UINT64_MAX);
 		kf_list_for_each(pos, &heap->slabs[class])
 			budget = audit_list(
 				kf_container_of(pos, struct kf_slab, link),

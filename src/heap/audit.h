@@ -20,10 +20,23 @@
  */
 void kf_audit_heap(struct kf_heap *heap, uint32_t budget) __cold;
 
+struct kf_cached;
+
+/**
+ * kf_audit_cached() - check blocks of a list of the block cache
+ * @cache:	the list
+ * @nr:		blocks to check, at most
+ *
+ * Context: the heap's owner, or while the heap is held (heap/reclaim.h).
+ * Return: NULL, or the block that was written to after it was freed.
+ */
+const void *kf_audit_cached(const struct kf_cached *cache, uint64_t nr);
+
 /**
  * kf_audit_cache() - check the block cache of a class
  * @heap:	the heap
  * @class:	the class
+ * @nr:		blocks to check, at most
  *
  * Reports damage by kf_audit_report(). A damaged cache is emptied; its blocks
  * are lost.
@@ -31,7 +44,7 @@ void kf_audit_heap(struct kf_heap *heap, uint32_t budget) __cold;
  * Context: the heap's owner.
  * Return: false if the cache was damaged.
  */
-bool kf_audit_cache(struct kf_heap *heap, unsigned int class);
+bool kf_audit_cache(struct kf_heap *heap, unsigned int class, uint64_t nr);
 
 /**
  * kf_audit_local() - report a local list that begins with no block

@@ -65,6 +65,15 @@ static void *bin_end_after(struct kf_bin *bin, uint32_t nr)
 	return next;
 }
 
+/* The countdown ended in a class: @block is to be a sample. */
+static void bin_set_due(struct kf_heap *heap, unsigned int class,
+			const void *block)
+{
+	heap->due[class] = heap->countdown.epoch;
+	heap->due_mean[class] = heap->countdown.was;
+	heap->due_at[class] = block;
+}
+
 uint32_t kf_heap_bound(struct kf_heap *heap, size_t offset, uint32_t nr)
 {
 	struct kf_bin *bin = (void *)((char *)heap->front.bin + offset);
@@ -83,23 +92,12 @@ uint32_t kf_heap_bound(struct kf_heap *heap, size_t offset, uint32_t nr)
 	rest = bin_end_after(bin, kept);
 	if (unlikely(!rest))
 		return nr;
-	heap->due[class] = heap->countdown.epoch;
-	heap->due_mean[class] = heap->countdown.was;
-	heap->due_at[class] = rest;
+	bin_set_due(heap, class, rest);
 	if (bin->source & KF_BIN_CACHED)
 		kf_cache_restore(heap, offset, rest, nr - kept);
 	else
 		kf_slab_untake(kf_bin_source(bin), rest, nr - kept);
 	return kept;
-}
-
-void kf_heap_cross(struct kf_heap *heap, unsigned int class, const void *block)
-{
-	if (kf_countdown_pass(&heap->countdown, kf_class_bytes(class), 1))
-		return;
-	heap->due[class] = heap->countdown.epoch;
-	heap->due_mean[class] = heap->countdown.was;
-	heap->due_at[class] = block;
 }
 
 static void *bin_pop(struct kf_heap *heap, struct kf_bin *bin, size_t offset)
@@ -344,6 +342,23 @@ static inline bool bin_may_refill(const struct kf_heap *heap,
 	       !kf_heap_tick_is_due(heap);
 }
 
+/*
+ * Charge a cached block that kf_fast_reuse() could not hand out. It stays in
+ * the cache: a sample is due in its class afterwards, or the countdown, drawn
+ * anew, was charged for one. False: nothing was done.
+ */
+static bool bin_cross(struct kf_heap *heap, unsigned int class)
+{
+	size_t bytes = kf_class_bytes(class);
+
+	if (!heap->cache[class].first || kf_heap_sample_is_due(heap, class) ||
+	    kf_countdown_may_pass(&heap->countdown, (int64_t)bytes))
+		return false;
+	if (!kf_countdown_pass(&heap->countdown, bytes, 1))
+		bin_set_due(heap, class, heap->cache[class].first);
+	return true;
+}
+
 void *kf_heap_refill(struct kf_heap *heap, size_t offset, size_t size,
 		     bool near)
 {
@@ -351,6 +366,8 @@ void *kf_heap_refill(struct kf_heap *heap, size_t offset, size_t size,
 	unsigned int class = (unsigned int)(offset / sizeof(*bin));
 	void *block = NULL;
 
+	if (bin_is_medium(offset) && bin_cross(heap, class))
+		return NULL;
 	if (!offset || kf_bin_first(bin) ||
 	    ++heap->refills % KF_FAST_REFILLS == 0 ||
 	    !bin_may_refill(heap, class))
@@ -403,9 +420,6 @@ static void bin_drop_slabs(struct kf_heap *heap, unsigned int class)
 void kf_heap_trim(struct kf_heap *heap)
 {
 	kf_heap_enter(heap);
-	/* Of medium slabs alone, so any medium size will do. */
-	kf_heap_grow_budget(heap, KF_SMALL_MAX, -heap->reclaimed_bytes);
-	heap->reclaimed_bytes = 0;
 	kf_cache_drop(heap);
 	kf_runs_drop(heap);
 	for (unsigned int class = 1; class < KF_NR_CLASSES; class ++) {
@@ -419,20 +433,32 @@ void kf_heap_trim(struct kf_heap *heap)
 		kf_heap_trim(heap->marked);
 }
 
+static void bin_flush_class(struct kf_heap *heap, unsigned int class)
+{
+	uint32_t nr = bin_flush(heap, &heap->front.bin[class]);
+
+	if (nr) {
+		kf_heap_stat(heap, KF_SLOT_cache_flushes, 1);
+		kf_probe_cache_flush(kf_class_bytes(class), nr);
+	}
+	bin_drop_slabs(heap, class);
+}
+
+/* Bytes of the heap's slabs, without its own blocks in the block cache. */
+static uint64_t bin_carved(const struct kf_heap *heap)
+{
+	return heap->front.slot->scalar[KF_SLOT_carved] - (uint64_t)heap->kept;
+}
+
 /* Give blocks back to their slabs, and empty slabs to the run cache. */
 static void bin_flush_all(struct kf_heap *heap)
 {
 	for (unsigned int class = 1; class < KF_NR_CLASSES; class ++) {
-		uint32_t nr = bin_flush(heap, &heap->front.bin[class]);
-
-		if (nr) {
-			kf_heap_stat(heap, KF_SLOT_cache_flushes, 1);
-			kf_probe_cache_flush(kf_class_bytes(class), nr);
-		}
-		bin_drop_slabs(heap, class);
+		if (heap->nr_slabs[class] || heap->front.bin[class].source)
+			bin_flush_class(heap, class);
 	}
 	kf_remote_send_all(heap);
-	heap->carved_peak = heap->front.slot->scalar[KF_SLOT_carved];
+	heap->carved_peak = bin_carved(heap);
 }
 
 /*
@@ -444,8 +470,9 @@ static void bin_flush_all(struct kf_heap *heap)
  */
 void kf_heap_flush_drained(struct kf_heap *heap)
 {
-	uint64_t carved = heap->front.slot->scalar[KF_SLOT_carved];
-	uint64_t cached = (uint64_t)heap->runs.nr_pages << KF_PAGE_SHIFT;
+	uint64_t carved = bin_carved(heap);
+	uint64_t cached = ((uint64_t)heap->runs.nr_pages << KF_PAGE_SHIFT) +
+			  (uint64_t)heap->kept;
 
 	if (carved > heap->carved_peak)
 		heap->carved_peak = carved;

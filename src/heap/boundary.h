@@ -36,19 +36,6 @@ static inline bool kf_heap_sample_is_due(const struct kf_heap *heap,
 uint32_t kf_heap_bound(struct kf_heap *heap, size_t offset, uint32_t nr);
 
 /**
- * kf_heap_cross() - charge a block that the countdown may not pass
- * @heap:	the heap
- * @class:	of the block
- * @block:	the block, which stays where it is
- *
- * The block is not handed out without a look: a sample is due in its class
- * afterwards, or the countdown, drawn anew, was charged for one.
- *
- * Context: the heap's owner.
- */
-void kf_heap_cross(struct kf_heap *heap, unsigned int class, const void *block);
-
-/**
  * kf_slab_untake() - undo kf_slab_take() for the last blocks of a bin
  * @slab:	the slab
  * @first:	first of the blocks, linked

@@ -38,20 +38,24 @@ static __always_inline_kf size_t kf_class_offset(size_t size)
 	return kf_class_tiny[size];
 }
 
-/* The class of a size above KF_TINY_MAX, up to KF_SMALL_MAX. */
-static inline unsigned int kf_class_of_medium(size_t size)
+/* The class and its bytes of a size above KF_TINY_MAX, up to KF_SMALL_MAX. */
+static __always_inline_kf unsigned int kf_class_of_medium(size_t size,
+							  size_t *bytes)
 {
-	unsigned int shift = kf_ilog2(size - 1);
+	unsigned int shift = kf_ilog2(size - 1) - 3;
+	size_t steps = (size - 1) >> shift; /* 8 to 15 */
 
-	return KF_NR_TINY + 1 + (shift - 10) * 8 +
-	       (((size - 1) >> (shift - 3)) & 7);
+	*bytes = (steps + 1) << shift;
+	return KF_NR_TINY + 1 + (shift - 7) * 8 + (unsigned int)steps - 8;
 }
 
 /* The class of a size up to KF_SMALL_MAX; 0 for size 0. */
 static inline unsigned int kf_class_of(size_t size)
 {
+	size_t bytes;
+
 	return size <= KF_TINY_MAX ? (unsigned int)(kf_class_offset(size) >> 4)
-				   : kf_class_of_medium(size);
+				   : kf_class_of_medium(size, &bytes);
 }
 
 /* Usable bytes of a block of a class. */
@@ -71,17 +75,11 @@ static inline size_t kf_class_bytes(unsigned int class)
 static __always_inline_kf unsigned int kf_class_around(size_t size,
 						       size_t *bytes)
 {
-	unsigned int shift;
-	size_t steps;
-
 	if (size <= KF_TINY_MAX) {
 		*bytes = KF_ALIGN_UP(size + !size, (size_t)16);
 		return (unsigned int)(*bytes >> 4);
 	}
-	shift = kf_ilog2(size - 1) - 3;
-	steps = (size - 1) >> shift; /* 8 to 15 */
-	*bytes = (steps + 1) << shift;
-	return KF_NR_TINY + 1 + (shift - 7) * 8 + (unsigned int)steps - 8;
+	return kf_class_of_medium(size, bytes);
 }
 
 /* Bytes; the slab offset of a medium class is a multiple of this. */

@@ -48,37 +48,31 @@ static __always_inline_kf void *kf_fast_alloc(struct kf_front *front,
 	return block;
 }
 
-/**
- * kf_fast_reuse() - take the medium block of a class that was freed last
- * @heap:	the calling thread's
- * @class:	above KF_NR_TINY
- *
- * Context: any thread.
- * Return: the block, counted, or NULL: none is cached, the first is another
- *	   heap's or has a damaged link, or a sample may be due.
- */
-static __always_inline_kf void *kf_fast_reuse(struct kf_heap *heap,
-					      unsigned int class)
+/* Whether a medium block may be handed out without a look at samples. */
+static __always_inline_kf bool fast_may_take(struct kf_heap *heap,
+					     unsigned int class, size_t bytes)
+{
+	return !kf_heap_sample_is_due(heap, class) &&
+	       kf_countdown_may_pass(&heap->countdown, (int64_t)bytes);
+}
+
+/* kf_fast_reuse() inside kf_heap_enter(). */
+static __always_inline_kf void *
+fast_reuse_cached(struct kf_heap *heap, unsigned int class, size_t bytes)
 {
 	struct kf_cached *cache = &heap->cache[class];
-	int64_t bytes = (int64_t)kf_class_bytes(class);
 	void *block = cache->first, *next;
 
-	if (unlikely(!kf_link_leads_on(block)) ||
-	    kf_heap_sample_is_due(heap, class) ||
+	if (unlikely(!block) ||
 	    unlikely(*kf_slab_key(block) != (uintptr_t)heap))
 		return NULL;
-	if (unlikely(!kf_countdown_may_pass(&heap->countdown, bytes))) {
-		kf_heap_cross(heap, class, block);
-		return NULL;
-	}
 	next = kf_link_next(block);
 	if (kf_link_is_damaged(next))
 		return NULL;
-	heap->countdown.left -= bytes;
-	heap->budget += bytes;
+	heap->kept -= (int64_t)bytes;
 	cache->nr--;
 	cache->first = next;
+	heap->countdown.left -= (int64_t)bytes;
 	*(void **)block = NULL;
 	*kf_slab_key(block) = 0;
 	kf_fast_count(&heap->front.slot->class[class].mallocs);
@@ -86,31 +80,54 @@ static __always_inline_kf void *kf_fast_reuse(struct kf_heap *heap,
 }
 
 /**
- * kf_fast_pop() - a block of any small size; fills the bin if it is empty
+ * kf_fast_reuse() - take the medium block of a class that was freed last
  * @heap:	the calling thread's
- * @size:	bytes, at most KF_SMALL_MAX
+ * @class:	above KF_NR_TINY
+ * @bytes:	of a block of the class
+ *
+ * Context: any thread.
+ * Return: the block, counted, or NULL: none is cached, the first is another
+ *	   heap's or has a damaged link, or a sample may be due.
+ */
+static __always_inline_kf void *kf_fast_reuse(struct kf_heap *heap,
+					      unsigned int class, size_t bytes)
+{
+	void *block;
+
+	if (unlikely(!heap->cache[class].first) ||
+	    !fast_may_take(heap, class, bytes))
+		return NULL;
+	kf_heap_enter(heap);
+	block = fast_reuse_cached(heap, class, bytes);
+	kf_heap_leave(heap);
+	return block;
+}
+
+/**
+ * kf_fast_fill() - a block of the bin of a class, which is filled if empty
+ * @heap:	the calling thread's
+ * @class:	not 0; if medium, kf_fast_reuse() has no block
+ * @size:	bytes asked, at most KF_SMALL_MAX
  * @near:	whether a larger class may serve; its alignment may be less
- * @usable:	out: usable bytes of the block
+ * @usable:	in: bytes of the class; out: usable bytes of the block
  * @zeroed:	out: whether the block reads as zeroes after its first word
  *
  * Context: any thread.
  * Return: the block, counted, or NULL: take the slow path.
  */
-static inline void *kf_fast_pop(struct kf_heap *heap, size_t size, bool near,
-				size_t *usable, bool *zeroed)
+static inline void *kf_fast_fill(struct kf_heap *heap, unsigned int class,
+				 size_t size, bool near, size_t *usable,
+				 bool *zeroed)
 {
-	unsigned int class = kf_class_of(size);
 	size_t offset = class * sizeof(struct kf_bin);
 	void *p = NULL;
 
-	*usable = kf_class_bytes(class);
 	*zeroed = false;
-	if (class > KF_NR_TINY) {
-		p = kf_fast_reuse(heap, class);
-		if (p || kf_heap_sample_is_due(heap, class))
-			return p;
-	}
-	p = kf_fast_alloc(&heap->front, offset);
+	/* A sample that a cached block is due for comes before the bin. */
+	if (class <= KF_NR_TINY || (!kf_heap_sample_is_due(heap, class) &&
+				    (!heap->cache[class].first ||
+				     fast_may_take(heap, class, *usable))))
+		p = kf_fast_alloc(&heap->front, offset);
 	if (unlikely(!p)) {
 		p = kf_heap_refill(heap, offset, size, near);
 		if (unlikely(!p))
@@ -120,6 +137,37 @@ static inline void *kf_fast_pop(struct kf_heap *heap, size_t size, bool near,
 	}
 	*zeroed = heap->front.bin[class].source & KF_BIN_ZEROED;
 	return p;
+}
+
+/**
+ * kf_fast_pop() - a block of any small size
+ * @heap:	the calling thread's
+ * @size:	bytes, at most KF_SMALL_MAX
+ * @near:	as of kf_fast_fill()
+ * @usable:	out: usable bytes of the block
+ * @zeroed:	out: as of kf_fast_fill()
+ *
+ * Context: any thread.
+ * Return: the block, counted, or NULL: take the slow path.
+ */
+static inline void *kf_fast_pop(struct kf_heap *heap, size_t size, bool near,
+				size_t *usable, bool *zeroed)
+{
+	unsigned int class;
+	void *p;
+
+	if (size <= KF_TINY_MAX) {
+		*usable = kf_class_offset(size);
+		class = (unsigned int)(*usable >> 4);
+	} else {
+		class = kf_class_of_medium(size, usable);
+		p = kf_fast_reuse(heap, class, *usable);
+		if (p) {
+			*zeroed = false;
+			return p;
+		}
+	}
+	return kf_fast_fill(heap, class, size, near, usable, zeroed);
 }
 
 /**
@@ -198,7 +246,7 @@ static __always_inline_kf bool kf_fast_free_sized(struct kf_front *front,
 /**
  * kf_fast_keep() - free a medium block of the calling thread to its block cache
  * @heap:	the calling thread's
- * @slab:	a slab
+ * @slab:	a slab, or another run of pages
  * @p:		an address in it
  *
  * The next request of the class takes the block. A slab of few blocks rarely
@@ -213,23 +261,22 @@ static inline bool kf_fast_keep(struct kf_heap *heap, struct kf_slab *slab,
 {
 	size_t offset = (size_t)((char *)slab->frees -
 				 (char *)&heap->front.slot->class[0].frees);
-	size_t max = kf_slab_is_sparse(slab) ? KF_NR_SPARSE : KF_NR_MEDIUM;
 	struct kf_cached *cache;
 
 	if ((KF_READ_ONCE(&slab->owner) & ~KF_SLAB_FULL) !=
 		    ((uintptr_t)heap | KF_SLAB_MEDIUM) ||
 	    !kf_slab_is_block(slab, p) || *kf_slab_key(p) == (uintptr_t)heap ||
-	    kf_is_sent(p))
+	    kf_is_sent(p) || unlikely(heap->kept >= heap->kept_max))
 		return false;
 	cache = (void *)((char *)heap->cache + offset);
-	if (cache->nr >= max || heap->budget < (int64_t)slab->size)
-		return false;
-	heap->budget -= (int64_t)slab->size;
+	kf_heap_enter(heap);
+	heap->kept += (int64_t)slab->size;
 	kf_link_set(p, cache->first);
 	*kf_slab_key(p) = (uintptr_t)heap;
 	cache->first = p;
 	cache->nr++;
 	kf_fast_count(slab->frees);
+	kf_heap_leave(heap);
 	return true;
 }
 

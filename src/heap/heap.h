@@ -69,16 +69,17 @@ struct kf_outbox {
 	uint32_t size; /* bytes of a block */
 };
 
-/*
- * The bytes that a block cache may hold: KF_BUDGET, and one part in
- * KF_BUDGET_PART of the medium blocks that the heap has carved.
- */
-#define KF_BUDGET 65536
-#define KF_BUDGET_PART 32
+/* The bytes of other heaps' blocks that a heap may hold. */
+#define KF_BUDGET (64 * KF_KIB)
 
-/* The heap's own medium blocks of a class that its cache may hold, at most. */
-#define KF_NR_MEDIUM 8
-#define KF_NR_SPARSE 2 /* where kf_slab_is_sparse() */
+/*
+ * The bytes of its own medium blocks that a heap's block cache may hold: an
+ * equal part of KF_KEPT_ALL for each thread, and KF_KEPT_EACH at least. At most
+ * KF_KEPT_STAY of them stay when the heap would take fresh pages.
+ */
+#define KF_KEPT_ALL (2048 * KF_KIB)
+#define KF_KEPT_EACH (256 * KF_KIB)
+#define KF_KEPT_STAY ((int64_t)(128 * KF_KIB))
 
 #define KF_NR_OUTBOXES 64
 
@@ -125,11 +126,9 @@ struct kf_heap {
 	uint32_t entries;    /* slow paths begun; owner */
 	/* @entries at the last look, with those of @marked; arenas lock. */
 	uint32_t seen;
-	/* Bytes that the block cache may still take, and its bound; owner. */
-	int64_t budget;
-	int64_t budget_max;
-	/* Carved bytes of reclaimed medium slabs; the holder, the owner. */
-	int64_t reclaimed_bytes;
+	int64_t budget; /* bytes of others' blocks it may still take; owner */
+	int64_t kept;	/* bytes of its own blocks in the block cache; owner */
+	int64_t kept_max; /* the bound when the heap last made a slab; owner */
 	struct kf_run *reclaimed; /* slabs that are being reclaimed; holder */
 	/* Most carved bytes since the last flush; owner. */
 	uint64_t carved_peak;
@@ -221,19 +220,6 @@ static inline void kf_slab_return(struct kf_heap *heap, struct kf_slab *slab,
 static inline void kf_self_stat(enum kf_slot_stat s, uint64_t n)
 {
 	kf_counters_stat(kf_self.counters, s, n);
-}
-
-/*
- * Let the block cache hold more after @bytes of blocks of @size bytes were
- * carved; negative: less, after their slab was disposed of.
- */
-static inline void kf_heap_grow_budget(struct kf_heap *heap, size_t size,
-				       int64_t bytes)
-{
-	if (size <= KF_TINY_MAX)
-		return;
-	heap->budget_max += bytes / KF_BUDGET_PART;
-	heap->budget += bytes / KF_BUDGET_PART;
 }
 
 /* The counters of the class whose bin is at @offset. */

@@ -172,20 +172,67 @@ static uint32_t reclaim_take_blocks(struct kf_slab *slab)
 	return kf_remote_nr(word);
 }
 
+/* Give a block of the block cache back to its slab, as its owner would. */
+static void reclaim_return(struct kf_heap *heap, struct kf_slab *slab,
+			   void *block)
+{
+	kf_link_set(block, slab->local);
+	slab->local = block;
+	slab->used--;
+	heap->kept -= (int64_t)slab->size;
+	kf_heap_stat(heap, KF_SLOT_taken, -slab->size);
+	if (slab->owner & KF_SLAB_FULL)
+		kf_slab_unretire(heap, slab);
+	if (!slab->used && slab->run.region)
+		reclaim_push(heap, slab);
+}
+
+/* Other heaps' blocks stay in the cache, and so does a list with damage. */
+static void reclaim_uncache(struct kf_heap *heap, unsigned int class)
+{
+	struct kf_cached *cache = &heap->cache[class];
+	struct kf_cached others = {NULL, 0};
+	void *block = cache->first, *next;
+
+	if (kf_audit_cached(cache, cache->nr))
+		return;
+	for (; block; block = next) {
+		struct kf_slab *slab = kf_slab_at(block);
+
+		next = kf_link_next(block);
+		if (kf_slab_owner(slab) == heap) {
+			reclaim_return(heap, slab, block);
+			continue;
+		}
+		kf_link_set(block, others.first);
+		others.first = block;
+		others.nr++;
+	}
+	*cache = others;
+	/* The block that a sample is due in may be gone. */
+	heap->due_at[class] = NULL;
+}
+
+static void reclaim_uncache_all(struct kf_heap *heap)
+{
+	for (unsigned int class = KF_NR_TINY + 1;
+	     heap->kept > 0 && class < KF_NR_CLASSES; class ++)
+		reclaim_uncache(heap, class);
+}
+
 /* Take the chosen slabs and the run cache. */
 static struct kf_run *reclaim_take(struct kf_heap *heap, struct kf_run *list)
 {
 	struct kf_run *run, *next;
 	uint64_t total = 0;
 
+	if (heap->idle)
+		reclaim_uncache_all(heap);
 	for (run = heap->reclaimed; run; run = next) {
 		struct kf_slab *slab = reclaim_slab_of(run);
 
 		next = run->queued;
 		total += reclaim_take_blocks(slab);
-		if (slab->size > KF_TINY_MAX)
-			heap->reclaimed_bytes +=
-				(int64_t)(slab->carved * slab->size);
 		kf_slab_forget(heap, slab);
 		run->pending = list;
 		list = run;

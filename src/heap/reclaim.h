@@ -5,9 +5,10 @@
  * Only its owner takes a heap's memory back to the pages, in slow paths. An
  * owner that sleeps takes none, whatever other threads free. So any thread may
  * reclaim what the owner's fast paths cannot reach: slabs whose used blocks
- * were all freed by other threads, slabs without used blocks, and the run
- * cache. It touches no bin, no local list and no block cache, as the owner may
- * have been stopped in the middle of a fast path.
+ * were all freed by other threads, slabs without used blocks, the run cache,
+ * and the medium blocks of the block cache. It touches no bin and nothing else
+ * of slabs of tiny blocks, as the owner may have been stopped in the middle of
+ * a fast path.
  *
  * A flag, @held, keeps the owner out of its slow paths. The owner sets @busy
  * and then reads @held, the other thread sets @held and then reads @busy; a

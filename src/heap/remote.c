@@ -28,6 +28,9 @@
 bool kf_cache_used;
 bool kf_cache_barred;
 
+/* Medium blocks that a bin takes from the cache at a time. */
+#define MEDIUM_TAKEN 8u
+
 /* Blocks larger than KF_BUDGET divided by this are not cached. */
 #define BUDGET_SHARE 4
 
@@ -96,23 +99,37 @@ static inline void remote_queue(struct kf_heap *heap, struct kf_slab *slab,
 	box->nr++;
 }
 
+/* Charge @nr blocks that are cached now, of which @own are the heap's. */
+static void remote_charge(struct kf_heap *heap, unsigned int class, int64_t nr,
+			  int64_t own)
+{
+	int64_t bytes = (int64_t)kf_class_bytes(class);
+
+	heap->kept += own * bytes;
+	heap->budget -= (nr - own) * bytes;
+}
+
 /*
  * Queue each block of a list for its owner; a block of the heap's own goes to
- * its slab. Returns the number of blocks.
+ * its slab. Returns the number of blocks, and in @own of the heap's own.
  */
-static uint32_t remote_queue_list(struct kf_heap *heap, void *block)
+static uint32_t remote_queue_list(struct kf_heap *heap, void *block,
+				  uint32_t *own)
 {
 	uint32_t nr = 0;
 	void *next;
 
+	*own = 0;
 	for (; block; block = next, nr++) {
 		struct kf_slab *slab = kf_slab_at(block);
 
 		next = kf_audit_next(block);
-		if (kf_slab_owner(slab) == heap)
+		if (kf_slab_owner(slab) == heap) {
+			++*own;
 			kf_slab_return(heap, slab, block);
-		else
+		} else {
 			remote_queue(heap, slab, block);
+		}
 	}
 	return nr;
 }
@@ -121,35 +138,37 @@ static void remote_queue_class(struct kf_heap *heap, unsigned int class)
 {
 	struct kf_cached *cache = &heap->cache[class];
 	void *first = cache->first;
+	uint32_t nr, own;
 
+	if (!first)
+		return;
 	*cache = (struct kf_cached){NULL, 0};
 	/* The block that a sample is due in may be another heap's now. */
-	if (first)
-		heap->due_at[class] = NULL;
-	remote_queue_list(heap, first);
+	heap->due_at[class] = NULL;
+	nr = remote_queue_list(heap, first, &own);
+	remote_charge(heap, class, -(int64_t)nr, -(int64_t)own);
 }
 
 void kf_remote_send_all(struct kf_heap *heap)
 {
 	for (unsigned int i = 0; i < KF_NR_CLASSES; i++)
 		remote_queue_class(heap, i);
-	for (unsigned int i = 0; i < KF_NR_OUTBOXES; i++)
-		remote_send_outbox(&heap->outbox[i]);
-	heap->budget = heap->budget_max;
+	for (unsigned int i = 0; i < KF_NR_OUTBOXES; i++) {
+		if (heap->outbox[i].slab)
+			remote_send_outbox(&heap->outbox[i]);
+	}
+	heap->budget = KF_BUDGET;
 }
 
 void kf_cache_drop(struct kf_heap *heap)
 {
-	for (unsigned int i = KF_NR_TINY + 1; i < KF_NR_CLASSES; i++) {
-		heap->budget +=
-			(int64_t)(heap->cache[i].nr * kf_class_bytes(i));
+	for (unsigned int i = KF_NR_TINY + 1; i < KF_NR_CLASSES; i++)
 		remote_queue_class(heap, i);
-	}
 }
 
 uint32_t kf_cache_flush(struct kf_heap *heap, struct kf_bin *bin)
 {
-	uint32_t nr = remote_queue_list(heap, kf_bin_first(bin));
+	uint32_t own, nr = remote_queue_list(heap, kf_bin_first(bin), &own);
 	unsigned int class = (unsigned int)(bin - heap->front.bin);
 
 	heap->due[class] = 0;
@@ -206,18 +225,61 @@ static __always_inline_kf bool remote_take(struct kf_heap *heap,
 	return false;
 }
 
+/* The heap's own blocks in a list of cached ones: only medium ones. */
+static int64_t remote_count_own(const struct kf_heap *heap, unsigned int class,
+				void *block)
+{
+	int64_t own = 0;
+
+	if (class <= KF_NR_TINY)
+		return 0;
+	for (; block; block = kf_link_next(block))
+		own += *kf_slab_key(block) == (uintptr_t)heap;
+	return own;
+}
+
+static void *remote_last(void *block)
+{
+	void *next;
+
+	while ((next = kf_link_next(block)) != NULL)
+		block = next;
+	return block;
+}
+
+/* Take a class's first @nr blocks off the cache; they are not damaged. */
+static void *remote_uncache(struct kf_cached *cache, uint32_t nr)
+{
+	void *first = cache->first, *last = first;
+
+	if (nr == cache->nr) {
+		*cache = (struct kf_cached){NULL, 0};
+		return first;
+	}
+	for (uint32_t i = 1; i < nr; i++)
+		last = kf_link_next(last);
+	cache->first = kf_link_next(last);
+	cache->nr -= nr;
+	kf_link_set(last, NULL);
+	return first;
+}
+
 uint32_t kf_cache_take(struct kf_heap *heap, size_t offset)
 {
 	struct kf_cached *cache = (void *)((char *)heap->cache + offset);
 	struct kf_bin *bin = (void *)((char *)heap->front.bin + offset);
 	unsigned int class = (unsigned int)(offset / sizeof(*bin));
 	uint32_t nr = (uint32_t)cache->nr;
+	void *first;
 
-	if (!nr || (class > KF_NR_TINY && !kf_audit_cache(heap, class)))
+	if (class > KF_NR_TINY)
+		nr = KF_MIN(nr, MEDIUM_TAKEN);
+	if (!nr || (class > KF_NR_TINY && !kf_audit_cache(heap, class, nr)))
 		return 0;
-	*bin = (struct kf_bin){kf_link_code(cache->first), KF_BIN_CACHED};
-	*cache = (struct kf_cached){NULL, 0};
-	heap->budget += (int64_t)(nr * kf_class_bytes(class));
+	first = remote_uncache(cache, nr);
+	remote_charge(heap, class, -(int64_t)nr,
+		      -remote_count_own(heap, class, first));
+	*bin = (struct kf_bin){kf_link_code(first), KF_BIN_CACHED};
 	return nr;
 }
 
@@ -227,8 +289,11 @@ void kf_cache_restore(struct kf_heap *heap, size_t offset, void *first,
 	struct kf_cached *cache = (void *)((char *)heap->cache + offset);
 	unsigned int class = (unsigned int)(offset / sizeof(*cache));
 
-	*cache = (struct kf_cached){first, nr};
-	heap->budget -= (int64_t)(nr * kf_class_bytes(class));
+	remote_charge(heap, class, nr, remote_count_own(heap, class, first));
+	if (cache->first)
+		kf_link_set(remote_last(first), cache->first);
+	cache->first = first;
+	cache->nr += nr;
 }
 
 void kf_heap_free_small(struct kf_heap *heap, struct kf_slab *slab, void *p)

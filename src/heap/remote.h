@@ -113,7 +113,7 @@ void kf_remote_restore(struct kf_heap *heap);
 void kf_remote_forget_noted(struct kf_heap *heap);
 
 /**
- * kf_cache_take() - move all cached blocks of a class into its bin
+ * kf_cache_take() - move cached blocks of a class into its bin
  * @heap:	the heap
  * @offset:	of the class's bin, in bytes; the bin is empty
  *

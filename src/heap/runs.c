@@ -4,6 +4,8 @@
  */
 #include "heap/heap.h"
 
+#include "heap/remote.h"
+
 #include "pages/limit.h"
 #include "pages/pages.h"
 
@@ -202,6 +204,11 @@ struct kf_run *kf_runs_alloc(struct kf_heap *heap, size_t nr_pages,
 	struct kf_run *run = NULL;
 
 	*zeroed = false;
+	if (heap && heap->kept > KF_KEPT_STAY) {
+		kf_heap_enter(heap);
+		kf_cache_drop(heap);
+		kf_heap_leave(heap);
+	}
 	if (heap && heap->runs.nr_pages > PAGES_MIN)
 		run = kf_runs_alloc_dirty(heap, nr_pages, align_pages, kind);
 	return run ? run : kf_pages_alloc(nr_pages, align_pages, kind, zeroed);

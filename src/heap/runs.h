@@ -71,7 +71,8 @@ struct kf_run *kf_runs_take(struct kf_heap *heap, size_t nr_pages, size_t most,
  * @zeroed:	out: as of kf_pages_alloc()
  *
  * Dirty pages are better than fresh ones. So a heap that caches more than
- * 128 KiB gives back runs until dirty pages make up a run.
+ * 128 KiB gives back runs until dirty pages make up a run. kf_runs_alloc()
+ * empties a block cache of more than KF_KEPT_STAY before.
  *
  * Context: the heap's owner; as kf_pages_alloc().
  * Return: the run; NULL when the kernel has no more memory, or from

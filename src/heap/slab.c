@@ -86,6 +86,9 @@ struct kf_slab *kf_slab_make(struct kf_heap *heap, unsigned int class)
 
 	if (!slab)
 		return NULL;
+	heap->kept_max = (int64_t)KF_MAX(
+		KF_KEPT_ALL / KF_MAX(kf_word_get(KF_WORD_threads), 1u),
+		KF_KEPT_EACH);
 	slab->frees = &heap->front.slot->class[class].frees;
 	slab->size = size;
 	slab->capacity =
@@ -127,8 +130,6 @@ void kf_slab_forget(struct kf_heap *heap, struct kf_slab *slab)
 
 void kf_slab_dispose(struct kf_heap *heap, struct kf_slab *slab)
 {
-	kf_heap_grow_budget(heap, slab->size,
-			    -(int64_t)(slab->carved * slab->size));
 	kf_slab_forget(heap, slab);
 	if (!kf_runs_put(heap, &slab->run))
 		kf_pages_free(&slab->run);
@@ -186,7 +187,6 @@ static uint32_t slab_carve(struct kf_heap *heap, struct kf_slab *slab,
 	slab->used = (uint16_t)(slab->used + nr);
 	bin->source = (uintptr_t)slab | (slab->zeroed ? KF_BIN_ZEROED : 0);
 	kf_heap_stat(heap, KF_SLOT_carved, nr * size);
-	kf_heap_grow_budget(heap, size, (int64_t)(nr * size));
 	kf_class_add(kf_slab_class(slab), nr, 0);
 	return (uint32_t)nr;
 }

@@ -291,8 +291,6 @@ void kf_slab_emptied_alone(struct kf_heap *heap, struct kf_slab *slab);
  * @heap:	the heap
  * @slab:	its slab, without used blocks
  *
- * kf_slab_forget() leaves the heap's budget as it is.
- *
  * Context: the heap's owner; kf_slab_forget() also while the heap is held.
  */
 void kf_slab_dispose(struct kf_heap *heap, struct kf_slab *slab);

@@ -19,14 +19,29 @@ static inline void *plain_refill(struct kf_heap *heap, size_t size)
 	return p;
 }
 
-static inline void *plain_pop(struct kf_heap *heap, size_t size)
+static __noinline void *plain_fill(size_t size, struct kf_front *front)
 {
-	bool zeroed;
 	size_t usable;
-	void *p = kf_fast_pop(heap, size, true, &usable, &zeroed);
+	unsigned int class = kf_class_of_medium(size, &usable);
+	bool zeroed;
+	void *p = kf_fast_fill(kf_heap_of(front), class, size, true, &usable,
+			       &zeroed);
 
 	if (unlikely(!p))
-		return NULL;
+		return kf_slow_alloc(size, front);
+	kf_probe_alloc((uintptr_t)p, size, usable);
+	return p;
+}
+
+/* Above KF_TINY_MAX, up to KF_SMALL_MAX bytes. */
+static inline void *plain_medium(size_t size, struct kf_front *front)
+{
+	size_t usable;
+	unsigned int class = kf_class_of_medium(size, &usable);
+	void *p = kf_fast_reuse(kf_heap_of(front), class, usable);
+
+	if (unlikely(!p))
+		return plain_fill(size, front);
 	kf_probe_alloc((uintptr_t)p, size, usable);
 	return p;
 }
@@ -41,18 +56,23 @@ static inline void *plain_large(struct kf_heap *heap, size_t size)
 	return run->start;
 }
 
-static void *plain_alloc(size_t size, struct kf_front *front)
+static __noinline void *plain_other(size_t size, struct kf_front *front)
 {
 	struct kf_heap *heap = kf_heap_of(front);
 	void *p;
 
 	if (likely(size - 1 < KF_TINY_MAX))
 		p = plain_refill(heap, size);
-	else if (size <= KF_SMALL_MAX)
-		p = plain_pop(heap, size);
 	else
 		p = plain_large(heap, size);
 	return likely(p) ? p : kf_slow_alloc(size, front);
+}
+
+static void *plain_alloc(size_t size, struct kf_front *front)
+{
+	if (size - KF_TINY_MAX - 1 < KF_SMALL_MAX - KF_TINY_MAX)
+		return plain_medium(size, front);
+	return plain_other(size, front);
 }
 
 static void *plain_zeroed(size_t size, struct kf_front *front)
@@ -138,10 +158,6 @@ static bool plain_free_large(struct kf_heap *heap, void *p)
 static bool plain_free_small(struct kf_heap *heap, struct kf_slab *slab,
 			     void *p)
 {
-	if (kf_fast_keep(heap, slab, p)) {
-		kf_probe_release((uintptr_t)p, slab->size);
-		return true;
-	}
 	if (!kf_heap_may_free_small(slab, p))
 		return false;
 	kf_probe_release((uintptr_t)p, slab->size);
@@ -149,7 +165,8 @@ static bool plain_free_small(struct kf_heap *heap, struct kf_slab *slab,
 	return true;
 }
 
-static void plain_free(void *p, struct kf_slab *slab, struct kf_front *front)
+static __noinline void plain_free_other(void *p, struct kf_slab *slab,
+					struct kf_front *front)
 {
 	struct kf_heap *heap = kf_heap_of(front);
 	enum kf_run_kind kind = slab->run.kind;
@@ -161,6 +178,18 @@ static void plain_free(void *p, struct kf_slab *slab, struct kf_front *front)
 		done = plain_free_large(heap, p);
 	if (!done)
 		kf_slow_free(p, slab, front);
+}
+
+static void plain_free(void *p, struct kf_slab *slab, struct kf_front *front)
+{
+	struct kf_heap *heap = kf_heap_of(front);
+	size_t size = slab->size;
+
+	if (kf_fast_keep(heap, slab, p)) {
+		kf_probe_release((uintptr_t)p, size);
+		return;
+	}
+	plain_free_other(p, slab, front);
 }
 
 const struct kf_mode kf_mode_plain = {

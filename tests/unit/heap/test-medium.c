@@ -72,34 +72,44 @@ START_TEST(block_freed_last_is_the_next)
 	ck_assert_ptr_eq(take(heap), blocks[90]);
 	ck_assert_ptr_eq(take(heap), blocks[7]);
 	ck_assert_uint_eq(heap->cache[class].nr, 0);
-	ck_assert_int_eq(heap->budget, heap->budget_max);
+	ck_assert_int_eq(heap->kept, 0);
 	ck_assert_uint_eq(kf_heap_live_small(), NR_BLOCKS * BYTES);
 }
 END_TEST
 
-START_TEST(few_of_a_class_are_kept)
+/* Beyond the bound blocks go to their slabs. */
+START_TEST(bytes_that_are_kept_have_a_bound)
 {
 	struct kf_heap *heap = start();
-	int nr = 0;
 
 	take_all(heap);
-	for (size_t i = 0; i < NR_BLOCKS; i++)
-		nr += keep(heap, blocks[i]);
-	ck_assert_int_eq(nr, KF_NR_MEDIUM);
-	ck_assert_uint_eq(kf_heap_live_small(),
-			  (NR_BLOCKS - KF_NR_MEDIUM) * BYTES);
+	heap->kept = heap->kept_max - 2 * BYTES;
+	for (size_t i = 0; i < NR_BLOCKS; i++) {
+		if (!keep(heap, blocks[i]))
+			ck_assert_int_eq(kf_host_free(blocks[i], 0), KONF_FINE);
+	}
+	ck_assert_uint_eq(heap->cache[class].nr, 2);
+	ck_assert_int_eq(heap->kept, heap->kept_max);
+	ck_assert_uint_eq(kf_heap_live_small(), 0);
 }
 END_TEST
 
-START_TEST(none_is_kept_beyond_the_credit)
+START_TEST(they_go_back_before_fresh_pages_are_taken)
 {
 	struct kf_heap *heap = start();
+	uint64_t held;
+	size_t usable;
 
 	take_all(heap);
-	ck_assert_int_gt(heap->budget_max, KF_BUDGET);
-	heap->budget = BYTES;
-	UNIT_REQUIRE(keep(heap, blocks[0]));
-	UNIT_REQUIRE(!keep(heap, blocks[1]));
+	UNIT_REQUIRE(NR_BLOCKS * BYTES > KF_KEPT_STAY);
+	for (size_t i = 0; i < NR_BLOCKS; i++)
+		UNIT_REQUIRE(keep(heap, blocks[i]));
+	held = kf_word_get(KF_WORD_slabs);
+	class = kf_class_of(4 * BYTES);
+	for (size_t i = 0; i < NR_BLOCKS / 8; i++)
+		UNIT_REQUIRE(kf_host_alloc(4 * BYTES, 16, false, 0, &usable));
+	ck_assert_int_le(heap->kept, KF_KEPT_STAY);
+	ck_assert_uint_le(kf_word_get(KF_WORD_slabs), held);
 }
 END_TEST
 
@@ -116,8 +126,7 @@ START_TEST(trim_gives_them_back)
 	kf_heap_trim(heap);
 	ck_assert_uint_eq(heap->cache[class].nr, 0);
 	kf_heap_flush(heap);
-	ck_assert_int_eq(heap->budget, heap->budget_max);
-	ck_assert_int_eq(heap->budget_max, KF_BUDGET);
+	ck_assert_int_eq(heap->kept, 0);
 	ck_assert_uint_eq(kf_word_get(KF_WORD_slabs), 0);
 	ck_assert_ptr_null(kf_pages_check(&(struct kf_pages_sums){0}));
 }
@@ -141,19 +150,21 @@ END_TEST
 /* The sample is the slow path's. */
 START_TEST(none_is_handed_out_where_a_sample_is_near)
 {
-	struct kf_heap *heap = start();
+	struct kf_heap *heap = start_known();
+	size_t usable;
+	bool zeroed;
 
 	take_all(heap);
 	UNIT_REQUIRE(keep(heap, blocks[0]));
 	heap->countdown.mean = 1 << 20;
 	heap->countdown.left = BYTES - 1;
-	ck_assert_ptr_null(kf_fast_reuse(heap, class));
+	ck_assert_ptr_null(kf_fast_pop(heap, BYTES, true, &usable, &zeroed));
 	UNIT_REQUIRE(kf_heap_sample_is_due(heap, class));
 	ck_assert_uint_eq(heap->due_mean[class], 1 << 20);
 	ck_assert_ptr_eq(heap->due_at[class], blocks[0]);
 	heap->due[class] = 0;
 	heap->countdown.left = BYTES;
-	ck_assert_ptr_eq(kf_fast_reuse(heap, class), blocks[0]);
+	ck_assert_ptr_eq(kf_fast_reuse(heap, class, BYTES), blocks[0]);
 	UNIT_REQUIRE(!kf_heap_sample_is_due(heap, class));
 	ck_assert_int_eq(heap->countdown.left, 0);
 }
@@ -237,8 +248,8 @@ int main(void)
 {
 	const TTest *const tests[] = {
 		block_freed_last_is_the_next,
-		few_of_a_class_are_kept,
-		none_is_kept_beyond_the_credit,
+		bytes_that_are_kept_have_a_bound,
+		they_go_back_before_fresh_pages_are_taken,
 		trim_gives_them_back,
 		what_is_no_block_or_free_is_not_taken,
 		none_is_handed_out_where_a_sample_is_near,

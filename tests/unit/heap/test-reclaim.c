@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "engines/host.h"
+#include "heap/audit.h"
+#include "heap/fast.h"
 #include "heap/large.h"
 #include "heap/marked.h"
 #include "heap/reclaim.h"
@@ -154,6 +156,99 @@ START_TEST(siblings_with_one_slot_are_counted_right)
 }
 END_TEST
 
+#define NR_MEDIUM 200
+#define MEDIUM ((size_t)4096)
+
+static void *medium[NR_MEDIUM];
+
+static void take_medium(void)
+{
+	size_t usable;
+
+	for (int i = 0; i < NR_MEDIUM; i++) {
+		medium[i] = kf_host_alloc(MEDIUM, 16, false, 0, &usable);
+		UNIT_REQUIRE(medium[i]);
+	}
+}
+
+/* All but each eighth, which keeps its slab. */
+static void keep_medium(void)
+{
+	struct kf_heap *heap = kf_heap_self();
+
+	for (int i = 0; i < NR_MEDIUM; i++)
+		UNIT_REQUIRE(
+			i % 8 == 0 ||
+			kf_fast_keep(heap, kf_slab_at(medium[i]), medium[i]));
+}
+
+/* Sleeps with a block cache, and goes on without it. */
+static void *sleep_with_a_cache(void *unused)
+{
+	take_medium();
+	keep_medium();
+	UNIT_REQUIRE(kf_heap_self()->kept > 0);
+	sem_post(&is_held);
+	UNIT_REQUIRE(comes_true(&let_go));
+	ck_assert_int_eq(kf_heap_self()->kept, 0);
+	for (int i = 0; i < NR_MEDIUM; i += 8)
+		UNIT_REQUIRE(kf_host_free(medium[i], 0) == KONF_FINE);
+	take_medium();
+	keep_medium();
+	kf_heap_flush(kf_heap_self());
+	kf_store(&entered, true);
+	return NULL;
+}
+
+static void start_sleeper(pthread_t *thread)
+{
+	start();
+	kf_heap_get();
+	ck_assert_int_eq(pthread_create(thread, NULL, sleep_with_a_cache, NULL),
+			 0);
+	ck_assert_int_eq(sem_wait(&is_held), 0);
+}
+
+START_TEST(block_cache_of_a_sleeper_goes_back_to_its_slabs)
+{
+	uint64_t slabs, taken;
+	pthread_t thread;
+
+	start_sleeper(&thread);
+	slabs = kf_word_get(KF_WORD_slabs);
+	kf_heap_reclaim();
+	taken = kf_heap_sum(KF_SLOT_taken);
+	/* Each slab of eight blocks and more has one that is live. */
+	ck_assert_uint_le(kf_word_get(KF_WORD_slabs), slabs);
+	ck_assert_uint_eq(taken, NR_MEDIUM / 8 * MEDIUM);
+	kf_store_release(&let_go, true);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	ck_assert_uint_eq(kf_heap_sum(KF_SLOT_taken), NR_MEDIUM / 8 * MEDIUM);
+	ck_assert_ptr_null(kf_pages_check(&(struct kf_pages_sums){0}));
+}
+END_TEST
+
+/* The sleeper is to report it, in a call of its own. */
+START_TEST(damaged_block_cache_is_left_alone)
+{
+	pthread_t thread;
+	struct kf_heap *heap;
+
+	start_sleeper(&thread);
+	*(void **)medium[NR_MEDIUM - 1] = medium;
+	kf_heap_reclaim();
+	UNIT_REQUIRE(kf_arenas_lock());
+	heap = kf_arenas_next(NULL);
+	while (heap && !heap->kept)
+		heap = kf_arenas_next(heap);
+	kf_arenas_unlock();
+	UNIT_REQUIRE(heap);
+	ck_assert_ptr_eq(
+		kf_audit_cached(&heap->cache[kf_class_of(MEDIUM)], UINT64_MAX),
+		medium[NR_MEDIUM - 1]);
+}
+END_TEST
+
 int main(void)
 {
 	const TTest *const tests[] = {
@@ -161,6 +256,8 @@ int main(void)
 		owner_waits_when_it_has_not_seen_the_state_of_the_process,
 		handler_that_interrupts_its_owner_at_the_entrance_waits,
 		siblings_with_one_slot_are_counted_right,
+		block_cache_of_a_sleeper_goes_back_to_its_slabs,
+		damaged_block_cache_is_left_alone,
 	};
 
 	return unit_run("heap/reclaim", tests, KF_ARRAY_SIZE(tests));
