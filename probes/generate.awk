@@ -405,12 +405,12 @@ function write_page(    p, i, s)
 		s = ""
 		for (i = 1; i <= nr_args[p]; i++)
 			s = s (i > 1 ? ", " : "") arg[p, i]
+		print ""
 		print "### " full_name(p) "(" s ")"
 		print ""
 		print "When: " text[p] ". Lock held: " held[p] "."
 		print ""
 		print "    " example(p)
-		print ""
 	}
 }
 

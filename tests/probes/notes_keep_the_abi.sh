@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Every probe that a release had is still in the notes, by its name, with the
 # sizes of its arguments; new ones are in notes.golden too, or this fails.
-# To add a probe, add its line there: PROVIDER NAME SIZE...
 # shellcheck source=tests/lib.sh
 . "${top_srcdir:?}/tests/lib.sh"
 # shellcheck source=tests/probes/probes.sh
@@ -19,4 +18,6 @@ notes "$KF_LIB" | awk '{
 }' | sort -u >"$WORK/notes"
 grep -v '^#' "$top_srcdir/tests/probes/notes.golden" | sort >"$WORK/golden"
 diff "$WORK/golden" "$WORK/notes" ||
-	fail "the notes (right) differ from notes.golden (left)"
+	fail "the library's probes (right) are not those of" \
+		"tests/probes/notes.golden (left): add the line of a new probe" \
+		"to the file; a line of the file must not go or change"
