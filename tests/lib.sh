@@ -59,6 +59,7 @@ set -eu
 
 # What the user has set for the library is not what is tested here.
 for kf_name in $(env | sed -n 's/^\(KONFISCATOR_[A-Z0-9_]*\)=.*/\1/p'); do
+	echo "$kf_name of the environment is ignored: a test sets the options"
 	unset "$kf_name"
 done
 
