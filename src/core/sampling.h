@@ -3,6 +3,11 @@
  * When blocks are sampled (by option, by order, in children), and which blocks:
  * the engine says when a sample is due, src/sample keeps its record.
  *
+ * The countdown of the thread's heap decides (sample/countdown.h), where the
+ * bytes are charged to it: small blocks when their bin is filled
+ * (kf_heap_bound()) or when the block cache hands them out (kf_heap_cross());
+ * large ones, and blocks of threads without a heap, in kf_sampling_draw().
+ *
  * A block of S bytes is a sample with the probability 1 - exp(-S / R), and
  * stays so when realloc changes it: one that moves to a small block is drawn as
  * a new one; a large one that grows is drawn for what came in; one that shrinks

@@ -216,7 +216,11 @@ static inline void kf_slab_return(struct kf_heap *heap, struct kf_slab *slab,
 		kf_slab_emptied(heap, slab);
 }
 
-/* kf_counters_stat() for the counters of the calling thread. */
+/*
+ * kf_counters_stat() for the counters of the calling thread. A call that came
+ * through no mode renews its front first (kf_front_renew()): without that, the
+ * slot of a forked child may still be its parent's.
+ */
 static inline void kf_self_stat(enum kf_slot_stat s, uint64_t n)
 {
 	kf_counters_stat(kf_self.counters, s, n);

@@ -52,7 +52,13 @@ struct kf_bin;
 struct kf_slab {
 	struct kf_run run;
 	/* The owner's cache line. Other threads read @owner and @carved. */
-	uintptr_t owner;      /* the heap's address, with tags; atomic */
+	/*
+	 * The heap's address, with tags; 0: nobody's. Atomic. Written when the
+	 * slab is made, when it becomes full or has free blocks again, and when
+	 * it is disposed of: by the owner, or for the last by a thread that
+	 * holds the heap (reclaim.h).
+	 */
+	uintptr_t owner;
 	void *local;	      /* the local list */
 	uint64_t *frees;      /* the owner's counter of the class; constant */
 	uint64_t size;	      /* bytes of a block; constant */

@@ -386,11 +386,4 @@ static inline void kf_class_add(unsigned int class, int64_t carved,
 		kf_fetch_add(&c->slabs, slabs);
 }
 
-/* Add to a slot's scalar; the caller is the slot's thread. */
-static inline void kf_slot_add(struct kf_slot *slot, enum kf_slot_stat s,
-			       uint64_t n)
-{
-	slot->scalar[s] += n;
-}
-
 #endif

@@ -3,19 +3,33 @@
  * Recursive locks that cannot hang a fork.
  *
  * A thread may take a lock that it holds: a signal handler or a fork handler of
- * the program may allocate while the library holds the lock. While a fork holds
- * a lock, no other thread waits for it, as that thread may hold a lock of libc
- * that the fork needs: kf_lock_take() returns KF_LOCK_FORKING at once, and the
- * caller does without the lock.
+ * the program may allocate while the library holds the lock. So a handler does
+ * not hang, and what is not safe inside of another call (purges, unmapping,
+ * reclaiming) is left for later, as @depth shows. But malloc is not
+ * async-signal-safe, as POSIX says: nothing protects a bin, a slab or the free
+ * runs that the interrupted call was changing. A handler may count on blocks
+ * from bins of classes that the interrupted call does not use.
+ *
+ * While a fork holds a lock, no other thread waits for it, as that thread may
+ * hold a lock of libc that the fork needs: kf_lock_take() returns
+ * KF_LOCK_FORKING at once, and the caller does without the lock.
  *
  * Locks are taken in the order of enum kf_lock_rank. The fork handlers walk the
  * ranks; a build with --enable-debug aborts where a thread breaks the order.
  *
  * Some steps are taken by one thread without such a lock, by a word of their
- * own. After a fork the child resets the word or makes its own:
+ * own. After a fork the child resets the word or makes its own; stage,
+ * guarding.stage, loads and busy stay as they are:
  *
  * - grower (stats/slots.c): threads that need a longer stats file wait.
  * - stage (core/start.c): threads that call before the start is done wait.
+ * - guarding.stage (core/guarding.c): nobody waits, blocks are not guarded.
+ * - fork_copy.owner (stats/fork.c): nobody waits, a second fork has no copy.
+ * - history.busy (stats/moments.c): nobody waits, a second moment is left out.
+ * - pace.busy (sample/pace.c): nobody waits, a second sample sets no pace.
+ * - loads (sample/modules.c): who opens an object waits for the first one a
+ *   while.
+ * - busy (abi/attach.c): nobody waits, a second attach or detach is refused.
  * - publication, inside (core/fork.c): threads of a child wait for its file.
  * - writer.busy (core/snapshot.c): nobody waits, a second snapshot is left out.
  * - moment_busy (record/file.c): nobody waits, a second moment is left out.
@@ -36,7 +50,7 @@ enum kf_lock_rank {
 	KF_RANK_ARENAS, /* the list of thread heaps */
 	KF_RANK_SHARED, /* the heap of threads without a heap */
 	KF_RANK_ENGINE, /* engines that need serialized calls */
-	KF_RANK_PAGES,	/* free runs, regions, metadata */
+	KF_RANK_PAGES,	/* free runs, regions, writes to the map, metadata */
 	KF_NR_RANKS
 };
 
