@@ -5,7 +5,7 @@
  *
  * The countdown of the thread's heap decides (sample/countdown.h), where the
  * bytes are charged to it: small blocks when their bin is filled
- * (kf_heap_bound()) or when the block cache hands them out (kf_heap_cross());
+ * (kf_heap_bound()) or when the block cache hands them out (kf_fast_reuse());
  * large ones, and blocks of threads without a heap, in kf_sampling_draw().
  *
  * A block of S bytes is a sample with the probability 1 - exp(-S / R), and

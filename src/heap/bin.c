@@ -6,9 +6,9 @@
  * with free blocks, then from blocks of other heaps that the heap has cached,
  * and at last from a new slab. A medium bin takes cached blocks first.
  *
- * So a bin has at most the blocks of one slab, or those of its class in the
- * block cache, which has a budget (KF_BUDGET). Nothing else bounds what the
- * bins of a thread hold; they are flushed after the thread has ended, when
+ * So a bin has at most the blocks of one slab, or blocks of the block cache,
+ * whose bytes have bounds (KF_BUDGET, KF_KEPT_ALL). Nothing else bounds what
+ * the bins of a thread hold; they are flushed after the thread has ended, when
  * memory is short, by malloc_trim(), and by kf_heap_flush_drained().
  */
 #include "heap/heap.h"
