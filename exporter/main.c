@@ -12,6 +12,7 @@
 #include "exporter/http/web.h"
 #include "exporter/collect/durations.h"
 #include "exporter/otlp/push.h"
+#include "exporter/sandbox/sandbox.h"
 #include "exporter/collect/writer.h"
 
 #include <errno.h>
@@ -191,6 +192,8 @@ static int exporter_serve(const struct kf_options *o,
 		sigaddset(&end, SIGHUP);
 	pthread_sigmask(SIG_BLOCK, &end, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	if (!kf_sandbox_enter(o, sources->groups->conf.state_file))
+		return 1;
 	if (o->trace.nr) {
 		sources->tracers = kf_tracers_start(&o->trace);
 		if (!sources->tracers)
@@ -203,6 +206,7 @@ static int exporter_serve(const struct kf_options *o,
 		kf_tracers_stop(sources->tracers);
 		return 1;
 	}
+	kf_sandbox_log();
 	while ((sig = sigtimedwait(&end, NULL, &second)) < 0 || sig == SIGHUP) {
 		if (sig == SIGHUP)
 			exporter_reload(o, sources->groups);

@@ -343,6 +343,37 @@ static const char *set_injector_image(struct kf_options *o, const char *value)
 		       : NULL;
 }
 
+static const char *option_set_use(const char *value, enum kf_sandbox_use *use)
+{
+	static const char *const names[] = {"auto", "on", "off"};
+	int i = option_choose(value, names, KF_ARRAY_SIZE(names));
+
+	if (i < 0)
+		return "auto, on or off";
+	*use = (enum kf_sandbox_use)i;
+	return NULL;
+}
+
+static const char *set_landlock(struct kf_options *o, const char *value)
+{
+	return option_set_use(value, &o->landlock);
+}
+
+static const char *set_seccomp(struct kf_options *o, const char *value)
+{
+	return option_set_use(value, &o->seccomp);
+}
+
+static const char *set_sandbox_read(struct kf_options *o, const char *value)
+{
+	if (*value != '/')
+		return "the absolute path of a directory or file";
+	if (o->nr_reads == KF_MAX_DIRS)
+		return "at most 32 directories";
+	o->reads[o->nr_reads++] = value;
+	return NULL;
+}
+
 const struct kf_flag kf_flags[KF_NR_FLAGS] = {
 	{"web.listen-address", "[HOST]:PORT|unix:PATH", ":10170",
 	 "address to listen on; may be repeated", set_listen},
@@ -446,6 +477,15 @@ const struct kf_flag kf_flags[KF_NR_FLAGS] = {
 	{"injector.image", "IMAGE", NULL,
 	 "image from which pods copy the library; needed by --injector",
 	 set_injector_image},
+	{"sandbox.landlock", "WHEN", "auto",
+	 "limit by Landlock which files and ports are used: auto (unless the exporter may look into other processes), on or off",
+	 set_landlock},
+	{"sandbox.read", "DIR", NULL,
+	 "directory with programs whose functions get names, beside the system's, if Landlock is on; may be repeated",
+	 set_sandbox_read},
+	{"sandbox.seccomp", "WHEN", "auto",
+	 "refuse system calls that the exporter never makes: auto (if the kernel can), on or off",
+	 set_seccomp},
 	{"log.level", "LEVEL", "info", "debug, info, warn or error", set_level},
 	{"log.format", "FORMAT", "logfmt", "logfmt or json", set_format},
 	{"once", NULL, NULL,

@@ -180,9 +180,31 @@ static enum kf_parse option_apply(struct kf_options *o, int c)
 	return KF_PARSE_RUN;
 }
 
+bool kf_options_run_tracers(const struct kf_options *o)
+{
+	unsigned int i;
+
+	for (i = 0; i < o->trace.nr; i++) {
+		if (strcmp(o->trace.name[i], KF_TRACE_PAGE) != 0)
+			return true;
+	}
+	return false;
+}
+
+const char *kf_options_look_into_others(const struct kf_options *o)
+{
+	if (o->containers)
+		return "--stats.containers";
+	if (o->smaps)
+		return "--resident.smaps";
+	return kf_options_run_tracers(o) ? "--trace" : NULL;
+}
+
 /* The error if a flag needs another one that is missing, or NULL. */
 static const char *option_lacks(const struct kf_options *o)
 {
+	if (o->landlock == KF_SANDBOX_ON && kf_options_look_into_others(o))
+		return KF_LANDLOCK_EXCLUDES;
 	if (o->injector && !o->injector_image)
 		return "--injector needs --injector.image";
 	if (o->otlp_endpoint)

@@ -15,6 +15,8 @@
 #define KF_MAX_HOSTS 64
 #define KF_MAX_COLLECTORS 16
 
+enum kf_sandbox_use { KF_SANDBOX_AUTO, KF_SANDBOX_ON, KF_SANDBOX_OFF };
+
 /* Constant once parsed; strings are the arguments themselves. */
 struct kf_options {
 	const char *listen[KF_MAX_LISTEN];
@@ -57,6 +59,10 @@ struct kf_options {
 	bool otlp_profiles;
 	bool injector;
 	const char *injector_image; /* NULL: not given */
+	enum kf_sandbox_use landlock;
+	enum kf_sandbox_use seccomp;
+	const char *reads[KF_MAX_DIRS]; /* may be read under Landlock */
+	unsigned int nr_reads;
 	enum kf_log_level log_level;
 	enum kf_log_format log_format;
 	bool once;
@@ -77,5 +83,27 @@ enum kf_parse { KF_PARSE_RUN, KF_PARSE_DONE, KF_PARSE_USAGE };
  * Return: KF_PARSE_RUN, KF_PARSE_DONE after help or version, or KF_PARSE_USAGE.
  */
 enum kf_parse kf_options_parse(struct kf_options *o, int argc, char **argv);
+
+/* The error if it does, but --sandbox.landlock=on was given. */
+#define KF_LANDLOCK_EXCLUDES                                  \
+	"--sandbox.landlock=on excludes --stats.containers, " \
+	"--resident.smaps and tracers, which look into other processes"
+
+/**
+ * kf_options_run_tracers() - whether a tracer is to be run
+ * @o:		the flags
+ *
+ * Return: true if so; the script whose page is read does not run.
+ */
+bool kf_options_run_tracers(const struct kf_options *o);
+
+/**
+ * kf_options_look_into_others() - whether the flags need the right to look into
+ * other processes, as ptrace(2) has it
+ * @o:		the flags
+ *
+ * Return: one that does, or NULL.
+ */
+const char *kf_options_look_into_others(const struct kf_options *o);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,8 +135,14 @@ static int tls_check_pair(const struct pair *p)
 /* GnuTLS does not report why a file cannot be read. */
 static const char *tls_reason(const char *file, int rc)
 {
-	if (rc == GNUTLS_E_FILE_ERROR && access(file, R_OK) != 0)
+	int fd = -1;
+
+	if (rc == GNUTLS_E_FILE_ERROR)
+		fd = open(file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (rc == GNUTLS_E_FILE_ERROR && fd < 0)
 		return strerror(errno);
+	if (fd >= 0)
+		close(fd);
 	return gnutls_strerror(rc);
 }
 

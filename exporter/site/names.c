@@ -11,6 +11,7 @@
 #define BUDGET_NS 2000000000ull
 
 static const char *const lacks_names[KF_NR_LACKS] = {
+	[KF_LACKS_RULE] = "--sandbox.read with their directories",
 	[KF_LACKS_PTRACE] = "CAP_SYS_PTRACE",
 	[KF_LACKS_RESTORE] = "CAP_CHECKPOINT_RESTORE",
 	[KF_LACKS_SEARCH] = "CAP_CHECKPOINT_RESTORE and CAP_DAC_READ_SEARCH",

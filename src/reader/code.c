@@ -353,6 +353,19 @@ static bool code_is_denied(const char *path)
 	return fd < 0 && (errno == EACCES || errno == EPERM);
 }
 
+/* Landlock, for one, forbids what the modes of the file allow. */
+static bool code_is_ruled_out(const struct kf_code *code)
+{
+	int fd;
+
+	if (!code->build_id_size || access(code->path, R_OK) != 0)
+		return false;
+	fd = kf_regular_open(code->path);
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 && errno == EACCES;
+}
+
 /* map_files is its user's alone: the kernel looks at that first. */
 enum kf_lacks kf_code_lacks(const char *procfs, int pid,
 			    const struct kf_code *code)
@@ -361,6 +374,8 @@ enum kf_lacks kf_code_lacks(const char *procfs, int pid,
 
 	if (!pid || code->path[0] != '/')
 		return KF_LACKS_NOTHING;
+	if (code_is_ruled_out(code))
+		return KF_LACKS_RULE;
 	snprintf(path, sizeof(path), "%s/%d/root", procfs, pid);
 	if (code_is_denied(path))
 		return KF_LACKS_PTRACE;

@@ -98,9 +98,10 @@ const char *kf_code_name(const struct kf_code *code);
  */
 int kf_code_open(const char *procfs, int pid, const struct kf_code *code);
 
-/* Capabilities that a reader may lack. */
+/* Rights that a reader may lack; mostly capabilities. */
 enum kf_lacks {
 	KF_LACKS_NOTHING,
+	KF_LACKS_RULE,	  /* one of Landlock or the like, which forbids it */
 	KF_LACKS_PTRACE,  /* CAP_SYS_PTRACE */
 	KF_LACKS_RESTORE, /* CAP_CHECKPOINT_RESTORE */
 	KF_LACKS_SEARCH,  /* that one and CAP_DAC_READ_SEARCH */
@@ -108,12 +109,12 @@ enum kf_lacks {
 };
 
 /**
- * kf_code_lacks() - the capabilities without which a mapped file is not opened
+ * kf_code_lacks() - the rights without which a mapped file is not opened
  * @procfs:	procfs' mount point
  * @pid:	the process, 0: it has ended
  * @code:	a mapping that kf_code_open() opens no file of
  *
- * Return: the capabilities; KF_LACKS_NOTHING: none that are known would help.
+ * Return: the rights; KF_LACKS_NOTHING: none that are known would help.
  */
 enum kf_lacks kf_code_lacks(const char *procfs, int pid,
 			    const struct kf_code *code);

@@ -256,6 +256,9 @@ static void symbol_file_read_elf(struct kf_symbol_file *f)
 
 /* Parts of a sentence, as other reasons are. */
 static const char *const lacks_texts[KF_NR_LACKS] = {
+	[KF_LACKS_RULE] =
+		"may be read by its modes, but a rule of this process "
+		"forbids it",
 	[KF_LACKS_PTRACE] = "must be opened through the process, which needs "
 			    "CAP_SYS_PTRACE",
 	[KF_LACKS_RESTORE] = "was deleted or replaced; opening it by the "

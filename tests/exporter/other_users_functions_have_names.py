@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 import kftest
 
@@ -160,8 +161,34 @@ def a_deleted_object_needs_another_capability(world):
     assert "in_object" in text and "CAP_" not in text, text
 
 
+def directories_beside_the_systems_are_named_by_a_flag(world):
+    prepare(world)
+    # Landlock lets the exporter read /tmp
+    elsewhere = tempfile.mkdtemp(dir="/var/tmp", prefix="kf-exporter.")
+    try:
+        os.chmod(elsewhere, 0o755)
+        program = begin(world, shutil.copy2(build(
+            world, "program", "-DFUNCTION=elsewhere",
+            "-Wl,--build-id=sha1"), elsewhere))
+        exporter = service(world)
+        exporter.says("msg=sandbox")
+        if "landlock=\"version" not in exporter.log:
+            raise kftest.Skip("no Landlock: " + exporter.log)
+        text = sites(exporter, program)
+        assert "elsewhere" not in text, text
+        assert "the exporter needs --sandbox.read with their " in text, text
+        exporter.says('missing="--sandbox.read with their directories"')
+        for flag in ("--sandbox.read=" + elsewhere, "--sandbox.landlock=off"):
+            exporter = world.exporter(flag, prefix=setpriv(SERVICE, ("fowner",)))
+            text = sites(exporter, program)
+            assert "elsewhere</code>" in text and "needs" not in text, text
+    finally:
+        shutil.rmtree(elsewhere)
+
+
 kftest.main(
     a_program_that_all_may_read_has_names,
     who_may_not_read_a_program_is_told_once,
     a_deleted_object_needs_another_capability,
+    directories_beside_the_systems_are_named_by_a_flag,
 )

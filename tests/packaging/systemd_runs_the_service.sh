@@ -3,7 +3,7 @@
 # tier: all
 # A Debian with systemd boots in a machine with the packages of ./deb: the service
 # runs as its own user with no rights but one, under the filter of system calls
-# and all else that its unit takes away; it serves, reads its rules again and
+# and all else that its unit takes away, and Landlock; it serves, reads its rules again and
 # keeps its counts over a restart, and its socket starts it. `konfiscator enable`
 # brings hardened services under the library: Debian's redis-server, and one with
 # a user of its own for the time that it runs and a preload of its own. For
@@ -197,6 +197,8 @@ equal "the service" active "$(said active)"
 equal "its user and group" "konfiscator konfiscator" "$(said user)"
 equal "its rights, CAP_FOWNER alone" 8 "$(said rights)"
 equal "its filter of system calls" 2 "$(said filter)"
+grep -q 'msg=sandbox landlock="version' "$top/journal" ||
+	fail "it is not under Landlock: $(grep msg=sandbox "$top/journal")"
 equal "the group after a reload" asleep "$(said reload)"
 equal "counts after a restart" "$(said sort)" "$(said sort_again)"
 equal "the socket's first answer" page "$(said socket)"
