@@ -11,7 +11,7 @@
 #include "exporter/http/tls.h"
 #include "exporter/http/web.h"
 #include "exporter/collect/durations.h"
-#include "exporter/otlp/push.h"
+#include "exporter/push/push.h"
 #include "exporter/sandbox/sandbox.h"
 #include "exporter/collect/writer.h"
 
@@ -201,7 +201,8 @@ static int exporter_serve(const struct kf_options *o,
 	}
 	raise_files();
 	http = kf_http_start(o, sources);
-	if (!http || !kf_otlp_start(o, sources)) {
+	if (!http || !kf_push_start(o, sources)) {
+		kf_push_stop();
 		kf_http_stop(http);
 		kf_tracers_stop(sources->tracers);
 		return 1;
@@ -213,7 +214,7 @@ static int exporter_serve(const struct kf_options *o,
 		kf_http_tick(http);
 	}
 	kf_log(KF_LOG_INFO, "ending", "signal", strsignal(sig), NULL);
-	kf_otlp_stop();
+	kf_push_stop();
 	kf_http_stop(http);
 	kf_tracers_stop(sources->tracers);
 	return 0;
@@ -317,7 +318,9 @@ int main(int argc, char **argv)
 		.read_only = o.once,
 	};
 	sources.enabled = o.collector;
-	sources.sent = o.otlp_endpoint ? &sent : NULL;
+	sent.otlp = o.otlp.url;
+	sent.pyroscope = o.pyroscope.url;
+	sources.sent = &sent;
 	sources.own_metrics = !o.disable_exporter_metrics;
 	if (kf_groups_init(&groups, &conf) != 0)
 		return 1;

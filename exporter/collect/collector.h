@@ -21,7 +21,7 @@ struct kf_tracers;
 struct kf_sources {
 	struct kf_groups *groups;
 	struct kf_requests *requests;
-	struct kf_sent *sent;	      /* NULL: nothing is sent */
+	struct kf_sent *sent;
 	struct kf_durations *scrapes; /* of those that were served */
 	uint64_t started_ns;	      /* CLOCK_REALTIME of the exporter */
 	struct kf_tracers *tracers;   /* NULL: none */

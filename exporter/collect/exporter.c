@@ -122,49 +122,66 @@ static void exporter_add_requests(struct kf_scrape *scrape)
 	}
 }
 
-const char *const kf_otlp_signal_names[KF_NR_OTLP_SIGNALS] = {
-	[KF_OTLP_METRICS] = "metrics",
-	[KF_OTLP_PROFILES] = "profiles",
+const char *const kf_sent_signal_names[KF_NR_SENT] = {
+	[KF_SENT_OTLP_METRICS] = "metrics",
+	[KF_SENT_OTLP_PROFILES] = "profiles",
+	[KF_SENT_PYROSCOPE] = "profiles",
 };
-const char *const kf_otlp_result_names[KF_NR_OTLP_RESULTS] = {
-	[KF_OTLP_ACCEPTED] = "accepted",
-	[KF_OTLP_REFUSED] = "refused",
-	[KF_OTLP_DROPPED] = "dropped",
+const char *const kf_sent_result_names[KF_NR_SENT_RESULTS] = {
+	[KF_SENT_ACCEPTED] = "accepted",
+	[KF_SENT_REFUSED] = "refused",
+	[KF_SENT_DROPPED] = "dropped",
 };
 
-static void exporter_add_sent(struct kf_scrape *scrape, struct kf_sent *sent)
+static void exporter_add_count(struct kf_scrape *scrape, const char *name,
+			       const char *help, const char *labels,
+			       uint64_t count)
 {
-	const uint64_t since_ns = scrape->sources->started_ns;
+	struct kf_page *page = &scrape->page;
+
+	kf_series_created(
+		kf_family_int(
+			page,
+			kf_page_family(page, name, KF_METRIC_COUNTER, "", help),
+			labels, count),
+		scrape->sources->started_ns);
+}
+
+static void exporter_add_otlp(struct kf_scrape *scrape, struct kf_sent *sent)
+{
 	struct kf_label label[] = {{"signal", NULL}, {"result", NULL}};
 	struct kf_page *page = &scrape->page;
 
-	for (unsigned int s = 0; s < KF_NR_OTLP_SIGNALS; s++) {
-		label[0].value = kf_otlp_signal_names[s];
-		for (unsigned int r = 0; r < KF_NR_OTLP_RESULTS; r++) {
-			label[1].value = kf_otlp_result_names[r];
-			kf_series_created(
-				kf_family_int(
-					page,
-					kf_page_family(
-						page,
-						"konfiscator_otlp_requests_total",
-						KF_METRIC_COUNTER, "",
-						"requests sent to the OTLP receiver, by how they ended"),
-					kf_page_labels(page, label, 2),
-					atomic_load(&sent->requests[s][r])),
-				since_ns);
+	for (unsigned int s = 0; s <= KF_SENT_OTLP_PROFILES; s++) {
+		label[0].value = kf_sent_signal_names[s];
+		for (unsigned int r = 0; r < KF_NR_SENT_RESULTS; r++) {
+			label[1].value = kf_sent_result_names[r];
+			exporter_add_count(
+				scrape, "konfiscator_otlp_requests_total",
+				"requests sent to the OTLP receiver, by how they ended",
+				kf_page_labels(page, label, 2),
+				atomic_load(&sent->requests[s][r]));
 		}
-		kf_series_created(
-			kf_family_int(
-				page,
-				kf_page_family(
-					page,
-					"konfiscator_otlp_rejected_items_total",
-					KF_METRIC_COUNTER, "",
-					"data points and samples that the OTLP receiver rejected"),
-				kf_page_labels(page, label, 1),
-				atomic_load(&sent->rejected[s])),
-			since_ns);
+		exporter_add_count(
+			scrape, "konfiscator_otlp_rejected_items_total",
+			"data points and samples that the OTLP receiver rejected",
+			kf_page_labels(page, label, 1),
+			atomic_load(&sent->rejected[s]));
+	}
+}
+
+static void exporter_add_pyroscope(struct kf_scrape *scrape,
+				   struct kf_sent *sent)
+{
+	struct kf_label label = {"result", NULL};
+
+	for (unsigned int r = 0; r < KF_NR_SENT_RESULTS; r++) {
+		label.value = kf_sent_result_names[r];
+		exporter_add_count(
+			scrape, "konfiscator_pyroscope_requests_total",
+			"profiles sent to Pyroscope, by how their requests ended",
+			kf_page_labels(&scrape->page, &label, 1),
+			atomic_load(&sent->requests[KF_SENT_PYROSCOPE][r]));
 	}
 }
 
@@ -262,8 +279,10 @@ static bool exporter_collect(struct kf_scrape *scrape)
 	if (scrape->sources->own_metrics) {
 		exporter_add_scrapes(scrape);
 		exporter_add_requests(scrape);
-		if (scrape->sources->sent)
-			exporter_add_sent(scrape, scrape->sources->sent);
+		if (scrape->sources->sent->otlp)
+			exporter_add_otlp(scrape, scrape->sources->sent);
+		if (scrape->sources->sent->pyroscope)
+			exporter_add_pyroscope(scrape, scrape->sources->sent);
 		exporter_add_process(&scrape->page);
 	}
 	return done;

@@ -294,7 +294,8 @@ static bool option_is_url(const char *value)
 	return is;
 }
 
-static const char *set_otlp_endpoint(struct kf_options *o, const char *value)
+static const char *option_set_receiver(const char *value, const char **url,
+				       const char *allowed)
 {
 	static const char *const schemes[] = {"http://", "https://"};
 
@@ -304,28 +305,62 @@ static const char *set_otlp_endpoint(struct kf_options *o, const char *value)
 		if (strncmp(value, schemes[i], len) != 0 || !value[len] ||
 		    strpbrk(value, "?# \r\n") || !option_is_url(value))
 			continue;
-		o->otlp_endpoint = value;
+		*url = value;
 		return NULL;
 	}
-	return "a URL such as http://localhost:4318";
+	return allowed;
 }
 
-static const char *set_otlp_interval(struct kf_options *o, const char *value)
+static const char *option_set_every(const char *value, unsigned int *every_s)
 {
-	return option_seconds(value, &o->otlp_every_s) &&
-			       o->otlp_every_s <= 86400
+	return option_seconds(value, every_s) && *every_s <= 86400
 		       ? NULL
 		       : "a time of 1s to 1d";
 }
 
+static const char *set_otlp_endpoint(struct kf_options *o, const char *value)
+{
+	return option_set_receiver(value, &o->otlp.url,
+				   "a URL such as http://localhost:4318");
+}
+
+static const char *set_otlp_interval(struct kf_options *o, const char *value)
+{
+	return option_set_every(value, &o->otlp.every_s);
+}
+
 static const char *set_otlp_headers(struct kf_options *o, const char *value)
 {
-	return option_path(value, LONG_PATH, &o->otlp_headers_file);
+	return option_path(value, LONG_PATH, &o->otlp.headers_file);
 }
 
 static const char *set_otlp_ca(struct kf_options *o, const char *value)
 {
-	return option_path(value, LONG_PATH, &o->otlp_ca_file);
+	return option_path(value, LONG_PATH, &o->otlp.ca_file);
+}
+
+static const char *set_pyroscope_endpoint(struct kf_options *o,
+					  const char *value)
+{
+	return option_set_receiver(value, &o->pyroscope.url,
+				   "a URL such as http://localhost:4040");
+}
+
+static const char *set_pyroscope_interval(struct kf_options *o,
+					  const char *value)
+{
+	return option_set_every(value, &o->pyroscope.every_s);
+}
+
+static const char *set_pyroscope_headers(struct kf_options *o,
+					 const char *value)
+{
+	return option_path(value, LONG_PATH, &o->pyroscope.headers_file);
+}
+
+static const char *set_pyroscope_ca(struct kf_options *o, const char *value)
+{
+	return option_path(value, LONG_PATH, &o->pyroscope.ca_file);
 }
 
 /* The name of an image, with a tag or a digest. */
@@ -471,6 +506,17 @@ const struct kf_flag kf_flags[KF_NR_FLAGS] = {
 	{"otlp.ca-file", "FILE", NULL,
 	 "certificate authorities of the receiver; default: the system's",
 	 set_otlp_ca},
+	{"pyroscope.endpoint", "URL", NULL,
+	 "send a heap profile of each group to Pyroscope, or to another receiver of its push API",
+	 set_pyroscope_endpoint},
+	{"pyroscope.interval", "TIME", "60s", "how often profiles are sent",
+	 set_pyroscope_interval},
+	{"pyroscope.headers-file", "FILE", NULL,
+	 "file with a header NAME: VALUE on each line, such as a tenant or a token; read for each request",
+	 set_pyroscope_headers},
+	{"pyroscope.ca-file", "FILE", NULL,
+	 "certificate authorities of Pyroscope; default: the system's",
+	 set_pyroscope_ca},
 	{"injector", NULL, NULL,
 	 "also serve /inject, which adds the library to pods of Kubernetes",
 	 NULL, OPTION_ON(injector)},

@@ -20,7 +20,7 @@ struct kf_flag {
 	size_t on; /* if @set is NULL: the bool that becomes true */
 };
 
-#define KF_NR_FLAGS 44
+#define KF_NR_FLAGS 48
 
 extern const struct kf_flag kf_flags[KF_NR_FLAGS];
 

@@ -207,14 +207,16 @@ static const char *option_lacks(const struct kf_options *o)
 		return KF_LANDLOCK_EXCLUDES;
 	if (o->injector && !o->injector_image)
 		return "--injector needs --injector.image";
-	if (o->otlp_endpoint)
-		return NULL;
-	if (o->otlp_profiles)
+	if (!o->otlp.url && o->otlp_profiles)
 		return "--otlp.profiles needs --otlp.endpoint";
-	if (o->otlp_headers_file)
+	if (!o->otlp.url && o->otlp.headers_file)
 		return "--otlp.headers-file needs --otlp.endpoint";
-	if (o->otlp_ca_file)
+	if (!o->otlp.url && o->otlp.ca_file)
 		return "--otlp.ca-file needs --otlp.endpoint";
+	if (!o->pyroscope.url && o->pyroscope.headers_file)
+		return "--pyroscope.headers-file needs --pyroscope.endpoint";
+	if (!o->pyroscope.url && o->pyroscope.ca_file)
+		return "--pyroscope.ca-file needs --pyroscope.endpoint";
 	return NULL;
 }
 

@@ -17,6 +17,15 @@
 
 enum kf_sandbox_use { KF_SANDBOX_AUTO, KF_SANDBOX_ON, KF_SANDBOX_OFF };
 
+/* To whom the exporter sends by itself. */
+struct kf_receiver {
+	const char *url; /* NULL: nothing is sent */
+	const char
+		*headers_file; /* lines "NAME: VALUE"; read for each request */
+	const char *ca_file;   /* authorities; NULL: the system's */
+	unsigned int every_s;
+};
+
 /* Constant once parsed; strings are the arguments themselves. */
 struct kf_options {
 	const char *listen[KF_MAX_LISTEN];
@@ -52,11 +61,9 @@ struct kf_options {
 	unsigned int history_every_s;
 	unsigned int keep_ended_s; /* 0: delete as soon as they are counted */
 	struct kf_trace_conf trace;
-	const char *otlp_endpoint; /* NULL: nothing is sent */
-	const char *otlp_headers_file;
-	const char *otlp_ca_file;
-	unsigned int otlp_every_s;
+	struct kf_receiver otlp;
 	bool otlp_profiles;
+	struct kf_receiver pyroscope;
 	bool injector;
 	const char *injector_image; /* NULL: not given */
 	enum kf_sandbox_use landlock;

@@ -189,11 +189,11 @@ Kf__Otlp__Scope *kf_otlp_scope(struct kf_page *page)
 	return scope;
 }
 
-struct kf_otlp_request *kf_otlp_pack(const ProtobufCMessage *message,
+struct kf_post_request *kf_otlp_pack(const ProtobufCMessage *message,
 				     size_t items)
 {
 	size_t size = protobuf_c_message_get_packed_size(message);
-	struct kf_otlp_request *q = calloc(1, sizeof(*q));
+	struct kf_post_request *q = calloc(1, sizeof(*q));
 	uint8_t *bytes = malloc(size + 1);
 
 	if (q && bytes) {
@@ -204,19 +204,8 @@ struct kf_otlp_request *kf_otlp_pack(const ProtobufCMessage *message,
 	}
 	free(bytes);
 	if (q && !q->body.len) {
-		kf_otlp_free(q);
+		kf_post_free(q);
 		q = NULL;
 	}
 	return q;
-}
-
-void kf_otlp_free(struct kf_otlp_request *list)
-{
-	while (list) {
-		struct kf_otlp_request *next = list->next;
-
-		kf_buf_free(&list->body);
-		free(list);
-		list = next;
-	}
 }

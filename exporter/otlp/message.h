@@ -68,7 +68,7 @@ Kf__Otlp__Scope *kf_otlp_scope(struct kf_page *page);
  *
  * Return: the request; NULL when out of memory.
  */
-struct kf_otlp_request *kf_otlp_pack(const ProtobufCMessage *message,
+struct kf_post_request *kf_otlp_pack(const ProtobufCMessage *message,
 				     size_t items);
 
 #endif

@@ -261,7 +261,7 @@ static bool metrics_add(struct writing *w, const struct kf_page *page)
 }
 
 /* A request of as many whole resources as it has room for, from @r on. */
-static struct kf_otlp_request *metrics_fill(struct writing *w,
+static struct kf_post_request *metrics_fill(struct writing *w,
 					    struct resource **r)
 {
 	Kf__Otlp__MetricsRequest q = KF__OTLP__METRICS_REQUEST__INIT;
@@ -276,14 +276,14 @@ static struct kf_otlp_request *metrics_fill(struct writing *w,
 	return w->page.failed ? NULL : kf_otlp_pack(&q.base, points);
 }
 
-static struct kf_otlp_request *metrics_pack(struct writing *w)
+static struct kf_post_request *metrics_pack(struct writing *w)
 {
-	struct kf_otlp_request *first = NULL, **end = &first;
+	struct kf_post_request *first = NULL, **end = &first;
 
 	for (struct resource *r = w->first; r;) {
 		*end = metrics_fill(w, &r);
 		if (!*end) {
-			kf_otlp_free(first);
+			kf_post_free(first);
 			return NULL;
 		}
 		end = &(*end)->next;
@@ -291,11 +291,11 @@ static struct kf_otlp_request *metrics_pack(struct writing *w)
 	return first;
 }
 
-struct kf_otlp_request *kf_otlp_metrics(const struct kf_page *page,
+struct kf_post_request *kf_otlp_metrics(const struct kf_page *page,
 					uint64_t began_ns, uint64_t now_ns)
 {
 	struct writing w = {.began_ns = began_ns, .now_ns = now_ns};
-	struct kf_otlp_request *list = NULL;
+	struct kf_post_request *list = NULL;
 
 	w.end = &w.first;
 	if (metrics_add(&w, page))

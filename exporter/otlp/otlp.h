@@ -12,17 +12,10 @@
 #define KF_EXPORTER_OTLP_OTLP_H
 
 #include "exporter/collect/model.h"
+#include "exporter/push/post.h"
 
 /* Attributes of each resource, "name=value,...", percent-encoded. */
 #define KF_OTLP_ATTRIBUTES "OTEL_RESOURCE_ATTRIBUTES"
-
-/* A list of requests in the order of sending; owned by its holder. */
-struct kf_otlp_request {
-	struct kf_otlp_request *next;
-	struct kf_buf body;
-	bool packed;  /* by gzip */
-	size_t items; /* data points or samples */
-};
 
 /**
  * kf_otlp_metrics() - make requests of a page
@@ -32,10 +25,10 @@ struct kf_otlp_request {
  *
  * A request has at most some mebibytes, as receivers limit them.
  *
- * Return: the requests, freed by kf_otlp_free(); NULL for none or when out of
+ * Return: the requests, freed by kf_post_free(); NULL for none or when out of
  *	   memory.
  */
-struct kf_otlp_request *kf_otlp_metrics(const struct kf_page *page,
+struct kf_post_request *kf_otlp_metrics(const struct kf_page *page,
 					uint64_t began_ns, uint64_t now_ns);
 
 /**
@@ -47,14 +40,22 @@ struct kf_otlp_request *kf_otlp_metrics(const struct kf_page *page,
  * Return: the request; NULL if the profile has no samples, cannot be read, or
  *	   when out of memory.
  */
-struct kf_otlp_request *kf_otlp_profile(const struct kf_buf *pprof,
+struct kf_post_request *kf_otlp_profile(const struct kf_buf *pprof,
 					const char *name,
 					const char *container);
 
 /**
- * kf_otlp_free() - free requests
- * @list:	the first, or NULL
+ * kf_otlp_accepted() - read the answer to an accepted request
+ * @body:	the answer
+ * @a:		out: what was rejected, and what else the receiver says
  */
-void kf_otlp_free(struct kf_otlp_request *list);
+void kf_otlp_accepted(const struct kf_buf *body, struct kf_post_answer *a);
+
+/**
+ * kf_otlp_failed() - read the answer to a request that was not accepted
+ * @body:	the answer
+ * @a:		out: what the receiver says is added
+ */
+void kf_otlp_failed(const struct kf_buf *body, struct kf_post_answer *a);
 
 #endif

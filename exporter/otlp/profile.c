@@ -355,7 +355,7 @@ static bool profile_add_values(struct converting *c,
 	return true;
 }
 
-static struct kf_otlp_request *
+static struct kf_post_request *
 profile_convert(struct converting *c, const char *name, const char *container)
 {
 	Kf__Otlp__ProfilesRequest q = KF__OTLP__PROFILES_REQUEST__INIT;
@@ -375,11 +375,11 @@ profile_convert(struct converting *c, const char *name, const char *container)
 	return kf_otlp_pack(&q.base, c->from->n_sample);
 }
 
-struct kf_otlp_request *kf_otlp_profile(const struct kf_buf *pprof,
+struct kf_post_request *kf_otlp_profile(const struct kf_buf *pprof,
 					const char *name, const char *container)
 {
 	struct converting c = {0};
-	struct kf_otlp_request *q = NULL;
+	struct kf_post_request *q = NULL;
 	size_t size = 0;
 	uint8_t *bytes = profile_unzip(pprof, &size);
 

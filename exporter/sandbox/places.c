@@ -179,6 +179,14 @@ static void places_add_url(const struct places *p, const char *text,
 	curl_url_cleanup(url);
 }
 
+static void places_add_receiver(const struct places *p,
+				const struct kf_receiver *to)
+{
+	places_add_url(p, to->url, NULL);
+	places_add_file(p, to->headers_file, KF_LL_READ);
+	places_add_file(p, to->ca_file, KF_LL_READ);
+}
+
 /* libcurl takes proxies from the environment. */
 static void places_add_receivers(const struct places *p,
 				 const struct kf_options *o)
@@ -187,14 +195,13 @@ static void places_add_receivers(const struct places *p,
 					      "HTTPS_PROXY", "all_proxy",
 					      "ALL_PROXY"};
 
-	if (!o->otlp_endpoint)
+	if (!o->otlp.url && !o->pyroscope.url)
 		return;
-	places_add_url(p, o->otlp_endpoint, NULL);
+	places_add_receiver(p, &o->otlp);
+	places_add_receiver(p, &o->pyroscope);
 	for (size_t i = 0; i < KF_ARRAY_SIZE(proxies); i++)
 		places_add_url(p, getenv(proxies[i]), "1080");
 	kf_landlock_port(p->rules, p->abi, DNS_PORT, KF_LL_CONNECT_TCP);
-	places_add_file(p, o->otlp_headers_file, KF_LL_READ);
-	places_add_file(p, o->otlp_ca_file, KF_LL_READ);
 }
 
 void kf_places_allow(int rules, int abi, const struct kf_options *o,

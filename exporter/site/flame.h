@@ -33,8 +33,9 @@ bool kf_flame_write(struct kf_name_cache *cache,
  * @out:	out: the profile
  *
  * Context: as kf_flame_write().
+ * Return: the number of samples in it.
  */
-void kf_heap_profile(struct kf_name_cache *cache,
-		     const struct kf_subjects *subjects, struct kf_buf *out);
+size_t kf_heap_profile(struct kf_name_cache *cache,
+		       const struct kf_subjects *subjects, struct kf_buf *out);
 
 #endif

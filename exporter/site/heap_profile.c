@@ -142,8 +142,8 @@ static size_t heap_profile_add_process(struct kf_pprof *p,
 	return nr;
 }
 
-void kf_heap_profile(struct kf_name_cache *cache,
-		     const struct kf_subjects *subjects, struct kf_buf *out)
+size_t kf_heap_profile(struct kf_name_cache *cache,
+		       const struct kf_subjects *subjects, struct kf_buf *out)
 {
 	struct kf_pprof *p;
 	struct timespec now;
@@ -155,7 +155,7 @@ void kf_heap_profile(struct kf_name_cache *cache,
 		(uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec, 0);
 	if (!p) {
 		out->failed = true;
-		return;
+		return 0;
 	}
 	for (i = 0; i < subjects->nr && nr < MAX_SAMPLES; i++)
 		nr += heap_profile_add_process(p, cache, &subjects->subject[i],
@@ -172,4 +172,5 @@ void kf_heap_profile(struct kf_name_cache *cache,
 	else
 		out->failed = true;
 	free(bytes);
+	return nr;
 }

@@ -7,14 +7,12 @@ the receiver says so, and a receiver that is away does no harm."""
 
 import collections
 import gzip
-import http.server
 import json
 import math
 import os
 import shutil
 import ssl
 import subprocess
-import threading
 import time
 
 import kfpprof
@@ -22,54 +20,9 @@ import kftest
 import kfweb
 from kfmetrics import string
 from kfpprof import lines_of, number, of
+from kfreceiver import Receiver
 
 METRICS, PROFILES = "/v1/metrics", "/v1development/profiles"
-
-
-class Receiver:
-    """Keeps requests, and answers as told: a list of (status, headers, body),
-    of which the last stays."""
-
-    def __init__(self, *answers, context=None):
-        self.got = []
-        self.status_of = {}  # by path, in place of an answer's
-        self.delay_s = 0
-        self.answers = list(answers) or [(200, {}, b"")]
-        receiver = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                receiver.got.append((self.path, self.headers, body,
-                                     time.monotonic()))
-                status, headers, answer = receiver.answers[0]
-                if len(receiver.answers) > 1:
-                    receiver.answers.pop(0)
-                time.sleep(receiver.delay_s)
-                self.send_response(receiver.status_of.get(self.path, status))
-                for name, value in headers.items():
-                    self.send_header(name, value)
-                self.send_header("Content-Length", str(len(answer)))
-                self.end_headers()
-                self.wfile.write(answer)
-
-            def log_message(self, *_):
-                pass
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        if context:
-            self.server.socket = context.wrap_socket(self.server.socket,
-                                                     server_side=True)
-        self.port = self.server.server_port
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def of(self, path):
-        return [r for r in self.got if r[0] == path]
-
-    def close(self):
-        self.server.shutdown()
-        self.server.server_close()
 
 
 def flags(receiver, *more):
@@ -386,6 +339,21 @@ def rejected_parts_are_counted(world):
     kftest.until("it goes on", lambda: len(receiver.got) > before + 1)
 
 
+def a_warning_about_what_was_taken_is_logged_once(world):
+    message = b"\x0a\x0d\x12\x0bold\x1b schema"  # 0 rejected
+    receiver = Receiver((200, {}, message))
+    exporter = world.exporter(*flags(receiver))
+    exporter.says('took all, with a warning" signal=metrics error="old  schema"')
+    before = len(receiver.got)
+    kftest.until("it goes on", lambda: len(receiver.got) > before + 1)
+    assert exporter.log.count("with a warning") == 1, exporter.log
+    page = exporter.scrape()
+    assert page.get("konfiscator_otlp_rejected_items_total",
+                    signal="metrics") == 0
+    assert page.get("konfiscator_otlp_requests_total", signal="metrics",
+                    result="accepted") > 1
+
+
 def a_receiver_that_is_away_does_no_harm(world):
     world.stats_file("a", pid=world.sleeper().pid, blocks="64:23:5")
     port = kftest.free_port()
@@ -489,6 +457,7 @@ kftest.main(
     a_slow_receiver_does_not_delay_the_end,
     what_a_receiver_says_is_logged,
     rejected_parts_are_counted,
+    a_warning_about_what_was_taken_is_logged_once,
     a_receiver_that_is_away_does_no_harm,
     counts_of_requests_have_a_created_time,
     the_last_counts_are_sent_at_the_end,

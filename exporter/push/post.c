@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Requests of OTLP: see post.h.
+ * Requests to receivers: see post.h.
  */
 #include "config.h"
 
-#include "exporter/otlp/post.h"
-
-#include "exporter/otlp/otlp.pb-c.h"
+#include "exporter/push/post.h"
 
 #include <curl/curl.h>
 #include <errno.h>
@@ -23,18 +21,12 @@
 
 struct kf_post {
 	CURL *curl;
-	bool (*late)(void);
-	const char *endpoint;
-	const char *headers;
+	bool (*late)(void *of);
+	void *of;
+	const struct kf_receiver *to;
 	struct kf_buf answer;
 	char error[CURL_ERROR_SIZE];
 };
-
-/* The version of the profiles' protocol is in their path. */
-static const char *post_path(const char *signal)
-{
-	return strcmp(signal, "profiles") == 0 ? "v1development" : "v1";
-}
 
 /* Is a CURLOPT_WRITEFUNCTION. What is too long is no message; the status is. */
 static size_t post_take(char *data, size_t one, size_t nr, void *to)
@@ -52,7 +44,7 @@ static int post_is_to_end(void *of, curl_off_t down_total, curl_off_t down,
 {
 	const struct kf_post *p = of;
 
-	return p->late();
+	return p->late(p->of);
 }
 
 static bool post_set(struct kf_post *p, const char *ca)
@@ -78,17 +70,17 @@ static bool post_set(struct kf_post *p, const char *ca)
 	       (!ca || curl_easy_setopt(c, CURLOPT_CAINFO, ca) == CURLE_OK);
 }
 
-struct kf_post *kf_post_open(const char *endpoint, const char *headers,
-			     const char *ca, bool (*late)(void))
+struct kf_post *kf_post_open(const struct kf_receiver *to,
+			     bool (*late)(void *of), void *of)
 {
 	struct kf_post *p = calloc(1, sizeof(*p));
 
 	if (p && curl_global_init(CURL_GLOBAL_DEFAULT) == 0)
 		p->curl = curl_easy_init();
-	if (p && p->curl && post_set(p, ca)) {
-		p->endpoint = endpoint;
-		p->headers = headers;
+	if (p && p->curl && post_set(p, to->ca_file)) {
+		p->to = to;
 		p->late = late;
+		p->of = of;
 		return p;
 	}
 	fprintf(stderr, "konfiscator_exporter: cannot set up libcurl\n");
@@ -123,11 +115,11 @@ static bool post_read_headers(const struct kf_post *p, struct curl_slist **list,
 	char text[MAX_HEADERS + 1], *line, *rest = text;
 	ssize_t got = -1;
 	bool right = true;
-	int fd = open(p->headers, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = open(p->to->headers_file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd >= 0)
 		got = read(fd, text, sizeof(text));
-	snprintf(error, size, "%s: %s", p->headers,
+	snprintf(error, size, "%s: %s", p->to->headers_file,
 		 got < 0	     ? strerror(errno)
 		 : got > MAX_HEADERS ? "more than 16384 bytes"
 				     : "not lines of NAME: VALUE");
@@ -147,85 +139,69 @@ static bool post_read_headers(const struct kf_post *p, struct curl_slist **list,
 	return right;
 }
 
-static bool post_make_headers(const struct kf_post *p, bool packed,
+static bool post_make_headers(const struct kf_post *p,
+			      const struct kf_post_kind *kind, bool packed,
 			      struct curl_slist **list, char *error,
 			      size_t size)
 {
-	if (p->headers && !post_read_headers(p, list, error, size))
+	char type[80];
+
+	if (p->to->headers_file && !post_read_headers(p, list, error, size))
 		return false;
 	snprintf(error, size, "out of memory");
+	snprintf(type, sizeof(type), "Content-Type: %s", kind->type);
 	/* without a wait for "100 Continue" */
-	return post_add(list, "Content-Type: application/x-protobuf") &&
-	       post_add(list, "Expect:") &&
+	return post_add(list, type) && post_add(list, "Expect:") &&
 	       (!packed || post_add(list, "Content-Encoding: gzip"));
 }
 
-/* A message of a receiver, in one line. */
-static void post_note(struct kf_post_answer *a, const char *text)
+void kf_post_note(struct kf_post_answer *a, const char *text)
 {
-	snprintf(a->error, sizeof(a->error), "%.400s", text);
-	for (char *c = a->error; *c; c++) {
+	size_t len = strlen(a->error);
+
+	if (!*text)
+		return;
+	snprintf(a->error + len, sizeof(a->error) - len, "%s%.400s",
+		 len ? ": " : "", text);
+	for (char *c = a->error + len; *c; c++) {
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = ' ';
 	}
 }
 
-static void post_read_answer(const struct kf_post *p, struct kf_post_answer *a)
-{
-	Kf__Otlp__Answer *answer = kf__otlp__answer__unpack(
-		NULL, p->answer.len, (const uint8_t *)p->answer.data);
-
-	if (answer && answer->partial) {
-		a->rejected = answer->partial->rejected > 0
-				      ? (uint64_t)answer->partial->rejected
-				      : 0;
-		post_note(a, answer->partial->error);
-	}
-	if (answer)
-		kf__otlp__answer__free_unpacked(answer, NULL);
-}
-
-/* The status, and what the receiver says about it. */
-static void post_note_status(const struct kf_post *p, long status,
-			     struct kf_post_answer *a)
-{
-	Kf__Otlp__Status *s = kf__otlp__status__unpack(
-		NULL, p->answer.len, (const uint8_t *)p->answer.data);
-	const char *why = s ? s->message : "";
-	char text[sizeof(a->error)];
-
-	snprintf(text, sizeof(text), "status %ld%s%s", status, *why ? ": " : "",
-		 why);
-	post_note(a, text);
-	if (s)
-		kf__otlp__status__free_unpacked(s, NULL);
-}
-
-static bool post_judge(struct kf_post *p, CURLcode rc, struct kf_post_answer *a)
+static bool post_judge(struct kf_post *p, const struct kf_post_kind *kind,
+		       CURLcode rc, struct kf_post_answer *a)
 {
 	curl_off_t retry = 0;
 	long status = 0;
+	char text[32];
+
+	a->error[0] = '\0';
 
 	if (rc != CURLE_OK) {
 		a->again = true;
-		post_note(a, p->error[0] ? p->error : curl_easy_strerror(rc));
+		kf_post_note(a,
+			     p->error[0] ? p->error : curl_easy_strerror(rc));
 		return false;
 	}
 	curl_easy_getinfo(p->curl, CURLINFO_RESPONSE_CODE, &status);
 	curl_easy_getinfo(p->curl, CURLINFO_RETRY_AFTER, &retry);
 	if (status >= 200 && status < 300) {
-		post_read_answer(p, a);
+		if (kind->accepted)
+			kind->accepted(&p->answer, a);
 		return true;
 	}
 	a->again = status == 429 || status == 502 || status == 503 ||
 		   status == 504;
 	a->retry_s = (unsigned int)KF_MIN(retry, (curl_off_t)MAX_RETRY_S);
-	post_note_status(p, status, a);
+	snprintf(text, sizeof(text), "status %ld", status);
+	kf_post_note(a, text);
+	kind->failed(&p->answer, a);
 	return false;
 }
 
-static bool post_send(struct kf_post *p, const char *url,
-		      const struct kf_buf *body,
+static bool post_send(struct kf_post *p, const struct kf_post_kind *kind,
+		      const char *url, const struct kf_buf *body,
 		      const struct curl_slist *headers,
 		      struct kf_post_answer *a)
 {
@@ -244,26 +220,36 @@ static bool post_send(struct kf_post *p, const char *url,
 		rc = curl_easy_setopt(c, CURLOPT_POSTFIELDS, body->data);
 	if (rc == CURLE_OK)
 		rc = curl_easy_perform(c);
-	return post_judge(p, rc, a);
+	return post_judge(p, kind, rc, a);
 }
 
-bool kf_post(struct kf_post *p, const char *signal,
-	     const struct kf_otlp_request *q, struct kf_post_answer *a)
+bool kf_post(struct kf_post *p, const struct kf_post_kind *kind,
+	     const struct kf_post_request *q, struct kf_post_answer *a)
 {
-	size_t len = strlen(p->endpoint);
+	size_t len = strlen(p->to->url);
 	struct curl_slist *headers = NULL;
 	struct kf_buf url = {0};
 	bool accepted = false;
 
 	*a = (struct kf_post_answer){.again = true};
-	while (len && p->endpoint[len - 1] == '/')
+	while (len && p->to->url[len - 1] == '/')
 		len--;
-	kf_buf_fmt(&url, "%.*s/%s/%s", (int)len, p->endpoint, post_path(signal),
-		   signal);
-	if (!url.failed && post_make_headers(p, q->packed, &headers, a->error,
-					     sizeof(a->error)))
-		accepted = post_send(p, url.data, &q->body, headers, a);
+	kf_buf_fmt(&url, "%.*s%s", (int)len, p->to->url, kind->path);
+	if (!url.failed && post_make_headers(p, kind, q->packed, &headers,
+					     a->error, sizeof(a->error)))
+		accepted = post_send(p, kind, url.data, &q->body, headers, a);
 	curl_slist_free_all(headers);
 	kf_buf_free(&url);
 	return accepted;
+}
+
+void kf_post_free(struct kf_post_request *list)
+{
+	while (list) {
+		struct kf_post_request *next = list->next;
+
+		kf_buf_free(&list->body);
+		free(list);
+		list = next;
+	}
 }
