@@ -10,6 +10,7 @@
 #include "exporter/collect/choice.h"
 #include "exporter/collect/durations.h"
 #include "exporter/http/gzip.h"
+#include "exporter/http/list.h"
 #include "exporter/http/screen.h"
 #include "exporter/http/tls.h"
 #include "exporter/injector/injector.h"
@@ -50,6 +51,17 @@ static bool http_is_limited(enum kf_handler h)
 	       h == KF_HANDLER_ORDER || h == KF_HANDLER_INJECT;
 }
 
+static bool http_wants_gzip(struct MHD_Connection *c)
+{
+	struct kf_buf accept;
+	bool wants;
+
+	kf_list_of(c, "Accept-Encoding", &accept);
+	wants = kf_gzip_wanted(accept.data);
+	kf_buf_free(&accept);
+	return wants;
+}
+
 static enum MHD_Result http_answer(struct kf_http *http,
 				   struct MHD_Connection *c,
 				   const struct kf_request *q,
@@ -61,10 +73,7 @@ static enum MHD_Result http_answer(struct kf_http *http,
 	bool zipped;
 
 	zipped = http_is_limited(q->handler) && !q->packed &&
-		 body->len >= GZIP_FROM &&
-		 kf_gzip_wanted(MHD_lookup_connection_value(
-			 c, MHD_HEADER_KIND, "Accept-Encoding")) &&
-		 kf_gzip(body);
+		 body->len >= GZIP_FROM && http_wants_gzip(c) && kf_gzip(body);
 	r = MHD_create_response_from_buffer(body->len, body->data,
 					    MHD_RESPMEM_MUST_FREE);
 	if (!r) {
@@ -132,6 +141,17 @@ static enum MHD_Result http_choose(void *cls, enum MHD_ValueKind kind,
 	return MHD_YES;
 }
 
+static const struct kf_format *http_format(struct MHD_Connection *c)
+{
+	const struct kf_format *format;
+	struct kf_buf accept;
+
+	kf_list_of(c, "Accept", &accept);
+	format = kf_format_choose(accept.data);
+	kf_buf_free(&accept);
+	return format;
+}
+
 static enum MHD_Result http_metrics(struct kf_http *http,
 				    struct MHD_Connection *c,
 				    const struct kf_request *q)
@@ -150,8 +170,7 @@ static enum MHD_Result http_metrics(struct kf_http *http,
 				   : http_answer(http, c, q, KF_CODE_400, TEXT,
 						 &body);
 	}
-	format = kf_format_choose(
-		MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept"));
+	format = http_format(c);
 	http_set_deadline(&scrape, c);
 	kf_scrape_run(&scrape);
 	format->write(&scrape.page, &body);

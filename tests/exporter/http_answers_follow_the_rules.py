@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Methods, paths, headers, content negotiation and limits of the HTTP side."""
 
+import http.client
 import json
 import os
 import socket
@@ -65,6 +66,28 @@ def the_format_is_the_one_asked_for(world):
         assert got["Content-Type"] == wanted, (accept, got["Content-Type"])
         assert body.endswith(b"# EOF\n") == (
             wanted in (OPENMETRICS, OPENMETRICS_2)), accept
+
+
+def headers_of_one_name_are_one_list(world):
+    """As if their values were in one header, with commas between."""
+    exporter = world.exporter()
+    for headers, wanted in (
+            ((("Accept", "text/html"), ("accept", OPENMETRICS)), OPENMETRICS),
+            ((("Accept", CLASSIC + ";q=0.1"), ("Accept", "image/*;q=0.5"),
+              ("ACCEPT", PROTOBUF)), PROTOBUF),
+            ((("Accept", OPENMETRICS + ";q=0.2"),
+              ("Accept", CLASSIC + ";q=0.3")), CLASSIC)):
+        c = http.client.HTTPConnection("127.0.0.1", exporter.port,
+                                       timeout=kftest.PATIENCE)
+        c.putrequest("GET", "/metrics", skip_accept_encoding=True)
+        for name, value in (*headers, ("Accept-Encoding", "br"),
+                            ("accept-encoding", "gzip;q=0.5")):
+            c.putheader(name, value)
+        c.endheaders()
+        answer = c.getresponse()
+        assert answer.headers["Content-Type"] == wanted, (headers, answer)
+        assert answer.headers["Content-Encoding"] == "gzip", headers
+        c.close()
 
 
 def every_path_and_method_has_its_answer(world):
@@ -218,6 +241,7 @@ def a_header_without_end_is_refused(world):
 
 kftest.main(
     the_format_is_the_one_asked_for,
+    headers_of_one_name_are_one_list,
     every_path_and_method_has_its_answer,
     a_scrape_has_the_collectors_that_are_asked_for,
     names_on_the_page_are_escaped,
