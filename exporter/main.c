@@ -252,7 +252,7 @@ static bool check_web(const struct kf_options *o)
 {
 	struct kf_web *web = kf_web_open(o->web_config, 0);
 	const struct kf_web_config *c = web ? kf_web_get(web) : NULL;
-	bool right = c && (!c->tls || kf_tls_begin(c));
+	bool right = c && (!c->tls || kf_tls_begin(c, web));
 
 	if (c && c->tls)
 		kf_tls_end();

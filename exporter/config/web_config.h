@@ -5,8 +5,8 @@
  *
  * The file is read again when it has changed. While it has an error, all
  * requests are refused; a change to the use of TLS or to the kind of client
- * authentication is one. TLS' versions, suites and curves, client authorities,
- * allowed names and an inline certificate do not change after the start.
+ * authentication is one. TLS' versions, suites and curves, client authorities
+ * and an inline certificate do not change after the start.
  */
 #ifndef KF_EXPORTER_CONFIG_WEB_CONFIG_H
 #define KF_EXPORTER_CONFIG_WEB_CONFIG_H

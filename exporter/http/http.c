@@ -345,6 +345,18 @@ static enum kf_web_result http_check_login(struct kf_http *http,
 	return is;
 }
 
+/* The names may have become fewer since the handshake. */
+static bool http_is_named(const struct kf_http *http, struct MHD_Connection *c,
+			  const struct kf_web_config *config)
+{
+	const union MHD_ConnectionInfo *info =
+		http->tls ? MHD_get_connection_info(
+				    c, MHD_CONNECTION_INFO_GNUTLS_SESSION)
+			  : NULL;
+
+	return !info || kf_tls_is_named(info->tls_session, config);
+}
+
 static bool http_is_within_rates(struct kf_http *http,
 				 const struct kf_web_config *c)
 {
@@ -418,6 +430,10 @@ static enum MHD_Result http_begin(struct kf_http *http,
 		return http_say(
 			http, c, r, KF_CODE_500,
 			"web configuration has an error: see the log of the exporter\n");
+	if (!http_is_named(http, c, r->head.config))
+		return http_say(
+			http, c, r, KF_CODE_403,
+			"the client's certificate has none of the allowed names\n");
 	is = http_check_login(http, c, r->head.config);
 	if (is == KF_WEB_LIMITED) {
 		r->head.retry_s = (60 + http->options->max_wrong - 1) /

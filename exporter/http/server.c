@@ -127,7 +127,8 @@ static bool http_set_up_web(struct kf_http *http)
 		return false;
 	http->first = kf_web_get(http->web);
 	http->tls = http->first && http->first->tls;
-	return http->first && (!http->tls || kf_tls_begin(http->first));
+	return http->first &&
+	       (!http->tls || kf_tls_begin(http->first, http->web));
 }
 
 static bool http_set_up_token(struct kf_http *http)

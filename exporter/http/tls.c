@@ -30,7 +30,8 @@ struct pair {
 
 /* A global: GnuTLS' callback has no user argument. */
 static struct {
-	const struct kf_web_config *config;
+	const struct kf_web_config *config; /* at the start */
+	struct kf_web *web;
 	char priorities[KF_PRIORITIES_SIZE];
 	gnutls_x509_trust_list_t clients; /* NULL: clients are not verified */
 	pthread_mutex_t lock;		  /* for all below */
@@ -238,12 +239,13 @@ static bool tls_trust(const struct kf_web_pem *from)
 			rc ? tls_reason(what, rc) : "no certificate found");
 }
 
-bool kf_tls_begin(const struct kf_web_config *c)
+bool kf_tls_begin(const struct kf_web_config *c, struct kf_web *web)
 {
 	const char *what;
 	int rc;
 
 	tls.config = c;
+	tls.web = web;
 	kf_suites_priorities(&c->suites, c->min_version, c->max_version,
 			     tls.priorities);
 	tls_is_changed(&c->cert, &tls.cert);
@@ -309,10 +311,8 @@ static bool tls_name(int kind, const char *raw, size_t size, char *text,
 	}
 }
 
-static bool tls_is_listed(const char *name)
+static bool tls_is_listed(const struct kf_web_config *c, const char *name)
 {
-	const struct kf_web_config *c = tls.config;
-
 	for (unsigned int i = 0; i < c->nr_sans; i++) {
 		if (strcmp(c->san[i], name) == 0)
 			return true;
@@ -321,7 +321,7 @@ static bool tls_is_listed(const char *name)
 }
 
 /* Whether one of the certificate's names is allowed. */
-static bool tls_is_allowed(gnutls_x509_crt_t crt)
+static bool tls_is_allowed(const struct kf_web_config *c, gnutls_x509_crt_t crt)
 {
 	char raw[512], text[512];
 	int kind;
@@ -338,7 +338,7 @@ static bool tls_is_allowed(gnutls_x509_crt_t crt)
 		raw[size] = '\0';
 		if (!tls_name(kind, raw, size, text, sizeof(text)))
 			continue;
-		if (tls_is_listed(text))
+		if (tls_is_listed(c, text))
 			return true;
 	}
 }
@@ -357,42 +357,64 @@ static bool tls_is_trusted(gnutls_x509_crt_t *crt, unsigned int nr)
 	       status == 0;
 }
 
+bool kf_tls_is_named(gnutls_session_t session, const struct kf_web_config *c)
+{
+	gnutls_x509_crt_t crt;
+	unsigned int nr = 0;
+	const gnutls_datum_t *raw = gnutls_certificate_get_peers(session, &nr);
+	bool named;
+
+	if (!c->nr_sans)
+		return true;
+	if (!raw || !nr || tls_import_chain(&crt, raw, 1) != 1)
+		return false;
+	named = tls_is_allowed(c, crt);
+	gnutls_x509_crt_deinit(crt);
+	return named;
+}
+
+/* While the configuration has an error, all requests are refused anyway. */
+static bool tls_has_name_of_now(gnutls_session_t session)
+{
+	const struct kf_web_config *now = kf_web_get(tls.web);
+	bool named = !now || kf_tls_is_named(session, now);
+
+	kf_web_put(tls.web, now);
+	return named;
+}
+
+static bool tls_chain_is_trusted(const gnutls_datum_t *raw, unsigned int nr)
+{
+	gnutls_x509_crt_t crt[MAX_CHAIN];
+	int got = tls_import_chain(crt, raw, nr);
+	bool right = got == (int)nr && tls_is_trusted(crt, nr);
+
+	while (got)
+		gnutls_x509_crt_deinit(crt[--got]);
+	return right;
+}
+
 /* Is a gnutls_certificate_verify_function: 0 lets the client in. */
 static int tls_verify_client(gnutls_session_t session)
 {
-	const struct kf_web_config *c = tls.config;
-	gnutls_x509_crt_t crt[MAX_CHAIN];
+	enum kf_client_auth auth = tls.config->client_auth;
 	unsigned int nr = 0;
 	const gnutls_datum_t *raw = gnutls_certificate_get_peers(session, &nr);
-	bool right;
-	int got;
 
 	if (!raw || !nr)
-		return c->client_auth == KF_CLIENT_VERIFY_IF_GIVEN
+		return auth == KF_CLIENT_VERIFY_IF_GIVEN
 			       ? 0
 			       : GNUTLS_E_CERTIFICATE_ERROR;
-	if (nr > MAX_CHAIN)
+	if (nr > MAX_CHAIN ||
+	    (auth != KF_CLIENT_REQUIRE_ANY && !tls_chain_is_trusted(raw, nr)))
 		return GNUTLS_E_CERTIFICATE_ERROR;
-	got = tls_import_chain(crt, raw, nr);
-	right = got == (int)nr &&
-		(c->client_auth == KF_CLIENT_REQUIRE_ANY ||
-		 tls_is_trusted(crt, nr)) &&
-		(!c->nr_sans || tls_is_allowed(crt[0]));
-	while (got)
-		gnutls_x509_crt_deinit(crt[--got]);
-	return right ? 0 : GNUTLS_E_CERTIFICATE_ERROR;
+	return tls_has_name_of_now(session) ? 0 : GNUTLS_E_CERTIFICATE_ERROR;
 }
 
 void kf_tls_client(gnutls_session_t session)
 {
 	switch (tls.config->client_auth) {
 	case KF_CLIENT_REQUIRE_ANY:
-		gnutls_certificate_server_set_request(session,
-						      GNUTLS_CERT_REQUIRE);
-		if (tls.config->nr_sans)
-			gnutls_session_set_verify_function(session,
-							   tls_verify_client);
-		break;
 	case KF_CLIENT_REQUIRE_AND_VERIFY:
 		gnutls_certificate_server_set_request(session,
 						      GNUTLS_CERT_REQUIRE);

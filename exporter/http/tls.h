@@ -6,7 +6,7 @@
 #ifndef KF_EXPORTER_HTTP_TLS_H
 #define KF_EXPORTER_HTTP_TLS_H
 
-#include "exporter/config/web_config.h"
+#include "exporter/http/web.h"
 
 #include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>
@@ -14,11 +14,12 @@
 /**
  * kf_tls_begin() - load certificate and client authorities
  * @c:		a configuration with TLS; must stay valid until kf_tls_end()
+ * @web:	has the current one, for the names of clients; likewise
  *
  * Context: once, before there are threads; one server a process.
  * Return: false; the reason was printed on stderr.
  */
-bool kf_tls_begin(const struct kf_web_config *c);
+bool kf_tls_begin(const struct kf_web_config *c, struct kf_web *web);
 
 /**
  * kf_tls_end() - free what kf_tls_begin() and handshakes loaded
@@ -55,6 +56,15 @@ int kf_tls_certificate(gnutls_session_t session,
 		       const gnutls_pk_algorithm_t *pk_algos, int nr_algos,
 		       gnutls_pcert_st **pcert, unsigned int *nr_pcert,
 		       gnutls_privkey_t *key);
+
+/**
+ * kf_tls_is_named() - whether a client's certificate has an allowed name
+ * @session:	the connection, after its handshake
+ * @c:		the current configuration
+ *
+ * Return: true if so, or if any name is allowed.
+ */
+bool kf_tls_is_named(gnutls_session_t session, const struct kf_web_config *c);
 
 /**
  * kf_tls_client() - request a client certificate if configured

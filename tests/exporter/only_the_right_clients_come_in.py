@@ -233,6 +233,39 @@ def clients_are_told_apart_by_their_names(world):
     assert refused(exporter, client(world, "ip"))
 
 
+def names_that_are_taken_away_count_at_once(world):
+    """Also for connections that are open already; and new names do."""
+    make_ca(world, "ca")
+    make_cert(world, "ca", "server", "serverAuth")
+    for name in ("one", "two"):
+        make_cert(world, "ca", name, "clientAuth", "DNS:" + name)
+    exporter = world.exporter(config(
+        world, MUTUAL + "  client_allowed_sans: [one]\n"))
+    one, two = (http.client.HTTPSConnection(
+        "127.0.0.1", exporter.port, context=client(world, name),
+        timeout=kftest.PATIENCE) for name in ("one", "two"))
+
+    def status(connection):
+        connection.request("GET", "/metrics")
+        answer = connection.getresponse()
+        answer.read()
+        return answer.status
+    assert status(one) == 200
+    assert refused(exporter, client(world, "two"))
+    config(world, MUTUAL + "  client_allowed_sans: [two]\n")
+    assert status(two) == 200
+    assert status(one) == 403
+    assert refused(exporter, client(world, "one"))
+    config(world, MUTUAL + "  client_allowed_sans: [one, two]\n")
+    assert status(one) == 200 and status(two) == 200
+    config(world, MUTUAL + "  client_allowed_sans: [one\n")
+    assert status(one) == 500 and status(two) == 500
+    config(world, MUTUAL)
+    assert status(one) == 200
+    one.close()
+    two.close()
+
+
 def chosen(exporter, context):
     """The suite and version of a connection; None if there is none."""
     try:
@@ -407,6 +440,7 @@ kftest.main(
     wrong_client_certificates_are_refused,
     what_is_not_asked_for_lets_nobody_in,
     clients_are_told_apart_by_their_names,
+    names_that_are_taken_away_count_at_once,
     only_named_suites_and_curves_are_spoken,
     the_rate_of_requests_is_limited,
     certificates_may_stand_in_the_file,
