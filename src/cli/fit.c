@@ -17,6 +17,7 @@
 #define BETWEEN " < "	/* between the calls of a stack */
 #define LEAST_NAME 24	/* columns of a name in a stack */
 #define LEAST_COLUMN 20 /* columns of a column of names */
+#define GOOD_COLUMN 32	/* the same, while there are spare columns beside it */
 
 static bool is_utf8(void)
 {
@@ -107,8 +108,24 @@ static char *cut_names(const char *text, int most)
 	return all;
 }
 
-/* Leaves out the outer calls that have no room. */
-static char *cut_calls(const char *text, int room)
+/* The innermost call alone: the others have no room. */
+static char *cut_innermost(const char *stack, int room)
+{
+	const char *next = strstr(stack, BETWEEN);
+	const char *rest = next ? BETWEEN : "";
+	const char *more = next ? fit_ellipsis() : "";
+	char *name = kf_format("%.*s", next ? (int)(next - stack) : -1, stack);
+	char *cut = cut_name(name,
+			     room - kf_text_width(rest) - kf_text_width(more));
+	char *all = kf_format("%s%s%s", cut, rest, more);
+
+	free(name);
+	free(cut);
+	return all;
+}
+
+/* Leaves out the outer calls that have no room; @text is @stack, cut. */
+static char *cut_calls(const char *text, const char *stack, int room)
 {
 	int tail = kf_text_width(BETWEEN) + kf_text_width(fit_ellipsis());
 	size_t fits = 0;
@@ -121,7 +138,7 @@ static char *cut_calls(const char *text, int room)
 		free(head);
 	}
 	if (!fits)
-		return cut_name(text, room);
+		return cut_innermost(stack, room);
 	return kf_format("%.*s%s%s", (int)fits, text, BETWEEN, fit_ellipsis());
 }
 
@@ -131,7 +148,7 @@ static char *fit_stack(const char *text, int room)
 	char *best = cut_names(text, low), *cut;
 
 	if (kf_text_width(best) > room) {
-		cut = cut_calls(best, room);
+		cut = cut_calls(best, text, room);
 		free(best);
 		return cut;
 	}
@@ -203,6 +220,72 @@ static int room_for_names(const struct kf_table *t, const int *width, int room,
 	return room - KF_MAX(*nr - 1, 0) * KF_TABLE_GAP;
 }
 
+/* The columns that a row needs, with names that can be read. */
+static int fit_needs(const struct kf_table *t, const int *width)
+{
+	int nr = 0, sum = 0;
+
+	for (size_t i = 0; i < t->nr_columns; i++) {
+		if (!t->columns[i].head)
+			continue;
+		sum += t->columns[i].names ? KF_MIN(width[i], GOOD_COLUMN)
+					   : width[i];
+		nr++;
+	}
+	return sum + KF_MAX(nr - 1, 0) * KF_TABLE_GAP;
+}
+
+static bool column_is_empty(const struct kf_table *t, size_t column)
+{
+	char buf[KF_CELL_SIZE];
+
+	for (size_t row = 0; row < t->nr_rows; row++) {
+		if (strcmp(kf_table_text(t, row, column, buf, false), "-") != 0)
+			return false;
+	}
+	return t->nr_rows;
+}
+
+/* The column to be left out first; NULL: none. */
+static struct kf_column *fit_sparest(const struct kf_table *t)
+{
+	struct kf_column *found = NULL;
+
+	for (size_t i = 0; i < t->nr_columns; i++) {
+		struct kf_column *c = &t->fitting[i];
+
+		if (!c->head)
+			continue;
+		if (column_is_empty(t, i))
+			return c;
+		if (c->spare && (!found || c->spare < found->spare))
+			found = c;
+	}
+	return found;
+}
+
+static void fit_leave_out(struct kf_table *t, const struct kf_cli *cli,
+			  const int *width, int room)
+{
+	static bool told;
+	struct kf_column *c;
+	int nr = 0;
+
+	t->fitting = kf_alloc(t->nr_columns, sizeof(*t->fitting));
+	memcpy(t->fitting, t->columns, t->nr_columns * sizeof(*t->fitting));
+	t->columns = t->fitting;
+	while (fit_needs(t, width) > room && (c = fit_sparest(t))) {
+		c->head = NULL;
+		nr++;
+	}
+	if (nr && !told)
+		kf_note(cli,
+			"%s: the terminal has no room for %d column%s: "
+			"| cat shows all",
+			cli->command->name, nr, nr == 1 ? "" : "s");
+	told |= nr > 0;
+}
+
 void kf_table_fit(struct kf_table *t, const struct kf_cli *cli, int room)
 {
 	int *width, nr, left, later = 0;
@@ -214,6 +297,7 @@ void kf_table_fit(struct kf_table *t, const struct kf_cli *cli, int room)
 			column_change(t, i, 0);
 	}
 	width = kf_table_widths(t, cli);
+	fit_leave_out(t, cli, width, room);
 	left = room_for_names(t, width, room, &nr);
 	for (size_t i = 0; i < t->nr_columns; i++) {
 		if (t->columns[i].head && t->columns[i].names)

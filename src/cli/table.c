@@ -45,6 +45,7 @@ void kf_table_release(struct kf_table *t)
 	for (size_t i = 0; i < t->nr_rows * t->nr_columns; i++)
 		free(t->cells[i].text);
 	free(t->cells);
+	free(t->fitting);
 	memset(t, 0, sizeof(*t));
 }
 

@@ -29,6 +29,11 @@ struct kf_column {
 	const char *key;  /* name in JSON and CSV; NULL: not there */
 	enum kf_cell_kind kind;
 	bool names; /* text: functions, which may be cut to the terminal */
+	/*
+	 * on a terminal without room for all columns, those with the lowest
+	 * numbers are left out first; 0: never, unless it has only "-"
+	 */
+	unsigned char spare;
 };
 
 struct kf_cell {
@@ -43,7 +48,8 @@ struct kf_table {
 	const struct kf_column *columns;
 	size_t nr_columns;
 	size_t nr_rows;
-	struct kf_cell *cells; /* row after row */
+	struct kf_cell *cells;	   /* row after row */
+	struct kf_column *fitting; /* owned: @columns are these, or NULL */
 };
 
 /**

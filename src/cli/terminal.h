@@ -60,7 +60,8 @@ char *kf_names_fit(const char *text, int room);
 
 /**
  * kf_table_fit() - cut the names in a table so that its rows fit a width
- * @t:		the table; its columns of names change
+ * @t:		the table; its columns of names change, and spare columns are
+ *		left out, which a note says once
  * @cli:	the options of the format; nothing is done with --full-names
  * @room:	columns
  */

@@ -56,14 +56,16 @@ profile() {
 profile before without
 profile prof
 
-# terminal COMMAND...: run it on a terminal of 100 columns; what it printed is in
+# terminal COMMAND...: run it on a terminal of $wide columns; what it printed is in
 # seen, its status in $status
+wide=100
 cat >terminal.py <<'END'
 import fcntl, os, pty, struct, sys, termios
 
+wide = int(sys.argv.pop(1))
 pid, fd = pty.fork()
 if not pid:
-    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, wide, 0, 0))
     os.execvp(sys.argv[1], sys.argv[1:])
 seen = b""
 while True:
@@ -79,12 +81,12 @@ with open("seen", "wb") as f:
 print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 END
 terminal() {
-	status=$(timeout 60 "$PYTHON3" terminal.py "$@") ||
+	status=$(timeout 60 "$PYTHON3" terminal.py "$wide" "$@") ||
 		fail "$* does not end on a terminal"
 }
 
 widest() {
-	awk '{ if (length > n) n = length } END { print n + 0 }' "$1"
+	wc -L <"$1"
 }
 
 # Names.
@@ -104,6 +106,25 @@ terminal "$KF_CLI" -q --no-pager --format=csv report prof
 grep -qF "$whole" seen || fail "a name is cut in CSV: $(cat seen)"
 LC_ALL=C terminal "$KF_CLI" -q --no-pager report prof
 grep -q '_func.*\.\.\..*main' seen || fail "no name is cut in the locale C"
+
+# Where there is no room for them, spare columns are left out, and the innermost
+# call of a stack is whole or cut, but not joined with another.
+wide=80
+terminal "$KF_CLI" -q --no-pager report --view=ages prof
+[ "$(LC_ALL=C.UTF-8 widest seen)" -le 80 ] || fail "too wide: $(cat seen)"
+grep -q ' LIVE .* STACK$' seen || fail "the first columns are gone: $(cat seen)"
+grep -q 'a_func.* < …$' seen || fail "no innermost call: $(cat seen)"
+! grep -q '……' seen || fail "parts of two calls are joined: $(cat seen)"
+hold run_under_exec ./program without
+terminal "$KF_CLI" --dir="$WORK/stats" --no-pager stat
+release
+[ "$(LC_ALL=C.UTF-8 widest seen)" -le 80 ] || fail "too wide: $(cat seen)"
+grep -q '^PROCESS .* LIVE .* MALLOC/s' seen || fail "no table: $(cat seen)"
+equal "how often it says so" 1 \
+	"$(grep -c 'stat: the terminal has no room for [0-9] columns: | cat shows all$' seen)"
+"$KF_CLI" report --view=ages prof 2>err | grep -q "FOREIGN%" ||
+	fail "a column is left out where no terminal is"
+wide=100
 
 # Pagers.
 cat >pager <<'END'
