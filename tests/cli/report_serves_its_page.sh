@@ -52,6 +52,7 @@ END
 
 # serve COMMAND...: start it; its port is in $port
 serve() {
+	: >err # of the last one
 	"$@" >out 2>err &
 	server=$!
 	at_exit "kill $server 2>/dev/null"
