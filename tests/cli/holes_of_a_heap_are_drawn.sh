@@ -33,6 +33,21 @@ holds() {
 }
 
 begin "$top_builddir/tests/cli/pins" query
+# Without samples and without a map there is nothing to write.
+for to in page.html x.folded x.svg x.pb.gz x.json; do
+	expect 1 cli report -o "$WORK/$to" -p "$pid"
+	says "has no samples: sampling was off"
+	says "konfiscator ctl $pid sample=64K takes more"
+	[ ! -e "$WORK/$to" ] || fail "$to was written"
+done
+expect 1 cli report --serve -p "$pid"
+says "konfiscator ctl $pid sample=64K takes more"
+# Only one process can be drawn, and not in rows.
+expect 2 cli explain --map -w 0 --format=csv -p "$pid"
+says "explain: --map has no form in csv: use --format=json"
+expect 2 cli explain --pinned -w 0 --format=csv -p "$pid"
+says "explain: --pinned has no form in csv: use --format=json"
+[ ! -s "$WORK/out" ] || fail "rows without a map: $(cat "$WORK/out")"
 expect 0 cli explain --map -w 0 --format=json -p "$pid"
 cp "$WORK/out" "$WORK/json"
 # Nine of a hundred blocks of the query are left, in slabs all over the heap.
@@ -59,6 +74,16 @@ awk '/^0x/ { drawn = 1; next }
 	}' "$WORK/out" || fail "the leftovers of the query are not to be seen"
 KONFISCATOR_DIR=$WORK/stats expect 0 cli ctl -p "$pid" map=now
 prints " cells of 16384 bytes are mapped"
+# The page of a report has the picture.
+expect 0 cli report -o "$WORK/page.html" -p "$pid"
+grep -q "Map of the heap" "$WORK/page.html" || fail "the page has no map"
+grep -q "Each cell is <span title=\"16384 bytes\">16.0 KiB</span>" \
+	"$WORK/page.html" || fail "the page has another map"
+grep -q '<path class="m1" d="M' "$WORK/page.html" ||
+	fail "the leftovers are not in the page"
+grep -q "<code>konfiscator ctl $pid map=now</code> notes it again" \
+	"$WORK/page.html" || fail "the page does not say how to note it again"
+expect 1 cli report -o "$WORK/x.folded" -p "$pid"
 expect 2 cli ctl -p "$pid" map=often
 says "map: 'often' is not now"
 finish
@@ -68,6 +93,11 @@ file=$(find "$WORK/stats" -name "*.$pid.*" | head -n 1)
 [ -n "$file" ] || fail "the file of the process is gone"
 expect 0 cli explain --map "$file"
 prints "each character is 16.0Ki"
+expect 0 cli report -o "$WORK/ended.html" "$file"
+grep -q '<path class="m1" d="M' "$WORK/ended.html" ||
+	fail "the page of the file has no map"
+! grep -q "map=now" "$WORK/ended.html" ||
+	fail "the page of the file offers an order"
 
 # What is not there is said.
 begin cat

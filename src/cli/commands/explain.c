@@ -401,6 +401,27 @@ static int explain_watch(const struct kf_cli *cli, struct watches *ws)
 	return status;
 }
 
+/* What is added of one process has no place in the rows of several. */
+static int explain_refuse(const struct kf_cli *cli, unsigned int nr)
+{
+	const char *option = explain_wants_map	    ? "map"
+			     : explain_wants_pinned ? "pinned"
+						    : NULL;
+
+	if (!option || cli->format == KF_FORMAT_JSON)
+		return 0;
+	if (cli->format == KF_FORMAT_TABLE && nr < 2)
+		return 0;
+	if (cli->format == KF_FORMAT_CSV)
+		kf_error("explain: --%s has no form in csv: use --format=json",
+			 option);
+	else
+		kf_error("explain: --%s shows one process, but %u match: "
+			 "select one with -p PID, or use --format=json",
+			 option, nr);
+	return KF_EXIT_USAGE;
+}
+
 static int explain_order(const struct kf_cli *cli, const struct kf_file *f)
 {
 	int status = 0;
@@ -431,6 +452,9 @@ static int look_on(const struct kf_cli *cli, struct watches *ws,
 				kf_select_hint(cli));
 		return KF_EXIT_NO_MATCH;
 	}
+	status = explain_refuse(cli, ws->nr);
+	if (status)
+		return status;
 	for (unsigned int i = 0; i < ws->nr; i++)
 		status |= explain_order(cli, ws->all[i].first);
 	if (status)

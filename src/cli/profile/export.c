@@ -333,6 +333,8 @@ static int write_massif(const struct kf_prof *prof, FILE *out)
 
 const struct kf_prof_format kf_prof_format_folded = {"folded", write_folded,
 						     true};
-const struct kf_prof_format kf_prof_format_json = {"json", write_json};
+const struct kf_prof_format kf_prof_format_json = {"json", write_json,
+						   .levels = true};
 const struct kf_prof_format kf_prof_format_csv = {"csv", write_csv};
-const struct kf_prof_format kf_prof_format_massif = {"massif", write_massif};
+const struct kf_prof_format kf_prof_format_massif = {"massif", write_massif,
+						     .levels = true};

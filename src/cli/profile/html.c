@@ -11,6 +11,7 @@
 #include "cli/profile/graph.h"
 #include "cli/profile/views.h"
 #include "cli/table.h"
+#include "reader/heap-picture.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -29,8 +30,8 @@ void kf_page_begin(FILE *out, const char *title)
 	      "<title>",
 	      out);
 	kf_xml_text(out, title);
-	fprintf(out, "</title>\n<style>\n%s%s</style></head>\n<body>\n",
-		page_css, flame_css);
+	fprintf(out, "</title>\n<style>\n%s%s%s</style></head>\n<body>\n",
+		page_css, flame_css, map_css);
 }
 
 void kf_page_end(FILE *out)
@@ -40,7 +41,7 @@ void kf_page_end(FILE *out)
 	fputs("</body></html>\n", out);
 }
 
-static void html_begin(const struct kf_prof *prof, FILE *out)
+static void html_begin(const struct kf_prof *prof, bool sampled, FILE *out)
 {
 	const struct kf_stats_identity *id = kf_prof_identity(prof);
 	const char *name = id->name[0] ? id->name : id->comm;
@@ -54,11 +55,13 @@ static void html_begin(const struct kf_prof *prof, FILE *out)
 	kf_xml_text(out, name);
 	fprintf(out, ", process %d</h1>\n<p>", id->pid);
 	kf_xml_text(out, id->exe);
-	fprintf(out, ": %s, estimated %s \302\261 %s (95 %%)",
-		kf_metric_title(m),
-		kf_page_amount(value, sizeof(value), m, prof->total.value),
-		kf_page_amount(error, sizeof(error), m,
-			       kf_estimate_error(prof->total)));
+	if (sampled)
+		fprintf(out, ": %s, estimated %s \302\261 %s (95 %%)",
+			kf_metric_title(m),
+			kf_page_amount(value, sizeof(value), m,
+				       prof->total.value),
+			kf_page_amount(error, sizeof(error), m,
+				       kf_estimate_error(prof->total)));
 	if (prof->time_ns)
 		fprintf(out, ", after %.1f s",
 			(double)kf_prof_shown_ns(prof) / 1e9);
@@ -241,6 +244,25 @@ static void html_timeline(const struct kf_prof *prof, FILE *out)
 	fputs("</table></details>\n", out);
 }
 
+static bool html_has_heap(const struct kf_prof *prof)
+{
+	return prof->processes[0].chosen &&
+	       kf_heap_picture_is_known(&prof->heap, prof->pid);
+}
+
+static void html_heap(const struct kf_prof *prof, FILE *out)
+{
+	if (!html_has_heap(prof))
+		return;
+	fputs("<h2>Map of the heap", out);
+	if (prof->nr_chosen > 1) {
+		fputs(" of ", out);
+		kf_xml_text(out, prof->processes[0].label);
+	}
+	fputs("</h2>\n", out);
+	kf_heap_picture(&prof->heap, prof->pid, out);
+}
+
 static void html_amount(const struct kf_prof *prof, const struct kf_estimate *e,
 			FILE *out)
 {
@@ -373,21 +395,38 @@ static void html_modules(const struct kf_prof *prof, FILE *out)
 	fputs("</table></details>\n", out);
 }
 
-static int write_html(const struct kf_prof *prof, FILE *out)
+static void html_samples(const struct kf_prof *prof, FILE *out)
 {
 	struct both both;
 
 	html_both(prof, &both);
-	html_begin(prof, out);
 	html_flame(&both, out);
 	html_timeline(prof, out);
 	fputs("<h2>The largest stacks</h2>\n", out);
 	for (int i = 0; i < both.nr; i++)
 		html_sites(both.by[i], i + 1, out);
+	free(both.other.sites);
+}
+
+static int write_html(const struct kf_prof *prof, FILE *out)
+{
+	char *missing = kf_prof_no_samples(prof);
+
+	html_begin(prof, !missing, out);
+	if (!missing) {
+		html_samples(prof, out);
+	} else {
+		fputs("<p class=\"note\">", out);
+		kf_xml_text(out, missing);
+		fputs("</p>\n", out);
+		html_timeline(prof, out);
+	}
+	html_heap(prof, out);
 	html_modules(prof, out);
 	kf_page_end(out);
-	free(both.other.sites);
+	free(missing);
 	return 0;
 }
 
-const struct kf_prof_format kf_prof_format_html = {"html", write_html, true};
+const struct kf_prof_format kf_prof_format_html = {
+	"html", write_html, .weighs = true, .levels = true};

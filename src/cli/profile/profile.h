@@ -84,6 +84,8 @@ struct kf_prof {
 	const struct kf_cli *cli;
 	const char *path;
 	struct kf_profile_pick pick;
+	bool wants_heap;	 /* read @heap from a stats file */
+	struct kf_snapshot heap; /* of the first process, with KF_TABLE_MAP */
 	struct kf_profile profile;
 	struct kf_codes codes; /* until kf_symbols_open() takes them */
 	int pid; /* the process, if it runs; 0: it has ended, or a recording */
@@ -120,7 +122,7 @@ struct kf_node {
 
 /**
  * kf_prof_open() - read a profile or a stats file and name its sites
- * @prof:	@cli, @path and @pick are filled in; out: the rest
+ * @prof:	@cli, @path, @pick and @wants_heap are filled in; out: the rest
  *
  * Return: 0, or the exit status after a message; close it in any case.
  */

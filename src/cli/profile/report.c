@@ -71,33 +71,6 @@ static int unknown_suffix(const struct kf_cli *cli, const char *path)
 	return KF_EXIT_USAGE;
 }
 
-static int prof_write_file(struct kf_report *r, const struct kf_prof *prof,
-			   const struct kf_prof_format *format)
-{
-	struct kf_output o;
-	int rc;
-
-	if (kf_output_open(&o, r->output))
-		return KF_EXIT_FAILED;
-	rc = format->write(prof, o.file);
-	if (kf_output_close(&o, !rc))
-		rc = -1;
-	return rc ? KF_EXIT_FAILED : KF_EXIT_OK;
-}
-
-/* The page is complete before its address is known. */
-static int prof_make_page(const struct kf_prof *prof, char **page, size_t *size)
-{
-	FILE *out = open_memstream(page, size);
-	int rc = out ? kf_prof_format_html.write(prof, out) : -1;
-
-	if (out && fclose(out))
-		rc = -1;
-	if (rc)
-		kf_error("out of memory");
-	return rc ? KF_EXIT_FAILED : KF_EXIT_OK;
-}
-
 static bool prof_has_stacks(const struct kf_prof *prof)
 {
 	for (size_t i = 0; i < prof->nr_processes; i++) {
@@ -108,12 +81,77 @@ static bool prof_has_stacks(const struct kf_prof *prof)
 	return false;
 }
 
+char *kf_prof_no_samples(const struct kf_prof *prof)
+{
+	char *how, *text;
+
+	if (prof_has_stacks(prof))
+		return NULL;
+	how = prof->pid ? kf_format("konfiscator ctl %d sample=64K", prof->pid)
+			: kf_format("konfiscator record --sample=64K");
+	text = kf_format("%s has no samples: sampling was off, or the program "
+			 "allocated too little; %s takes more",
+			 prof->path, how);
+	free(how);
+	return text;
+}
+
+/* A file that would have nothing to show is not written. */
+static int prof_refuse_empty(const struct kf_prof *prof,
+			     const struct kf_prof_format *format)
+{
+	bool has_map = format == &kf_prof_format_html && prof->heap.nr_cells;
+	bool has_levels = format->levels && prof->nr_levels > 1;
+	char *missing = kf_prof_no_samples(prof);
+
+	if (missing && !has_map && !has_levels) {
+		kf_error("%s: %s", prof->cli->command->name, missing);
+		free(missing);
+		return -1;
+	}
+	free(missing);
+	return 0;
+}
+
+static int prof_write_file(struct kf_report *r, const struct kf_prof *prof,
+			   const struct kf_prof_format *format)
+{
+	struct kf_output o;
+	int rc;
+
+	if (prof_refuse_empty(prof, format) || kf_output_open(&o, r->output))
+		return KF_EXIT_FAILED;
+	rc = format->write(prof, o.file);
+	if (kf_output_close(&o, !rc))
+		rc = -1;
+	return rc ? KF_EXIT_FAILED : KF_EXIT_OK;
+}
+
+/* The page is complete before its address is known. */
+static int prof_make_page(const struct kf_prof *prof, char **page, size_t *size)
+{
+	FILE *out;
+	int rc;
+
+	if (prof_refuse_empty(prof, &kf_prof_format_html))
+		return KF_EXIT_FAILED;
+	out = open_memstream(page, size);
+	rc = out ? kf_prof_format_html.write(prof, out) : -1;
+
+	if (out && fclose(out))
+		rc = -1;
+	if (rc)
+		kf_error("out of memory");
+	return rc ? KF_EXIT_FAILED : KF_EXIT_OK;
+}
+
 static void prof_tell_losses(const struct kf_report *r,
 			     const struct kf_prof *prof)
 {
 	struct kf_stacks_lost lost = {0};
 	uint64_t without = 0;
 	char text[KF_STACKS_LOST_TEXT];
+	char *missing = kf_prof_no_samples(prof);
 
 	for (size_t i = 0; i < prof->nr_sites; i++) {
 		const struct kf_site *s = &prof->sites[i];
@@ -126,12 +164,9 @@ static void prof_tell_losses(const struct kf_report *r,
 		    !(s->stack->flags & KF_STACK_OVERFLOW))
 			without += s->now.samples;
 	}
-	if (!prof_has_stacks(prof))
-		kf_note(r->cli,
-			"%s: %s has no samples: sampling was off, "
-			"or the program allocated too little; konfiscator "
-			"record takes more",
-			r->cli->command->name, r->path);
+	if (missing)
+		kf_note(r->cli, "%s: %s", r->cli->command->name, missing);
+	free(missing);
 	if (prof->profile.cut)
 		kf_note(r->cli,
 			"%s: the end of the profile is missing: konfiscator record was killed, or the file is damaged",
@@ -272,6 +307,7 @@ int kf_prof_report(struct kf_report *r, const struct kf_profile_pick *pick,
 	}
 	if (r->serve)
 		format = &kf_prof_format_html;
+	prof.wants_heap = format == &kf_prof_format_html;
 	prof.pick.usual &= format ? format->weighs : shown->weighs;
 	status = kf_prof_open(&prof);
 	if (!status)

@@ -79,6 +79,9 @@ static enum kf_read_result take_stats(struct kf_prof *prof,
 		result = kf_profile_take(m.bytes, m.size, &prof->profile);
 		m.bytes = NULL;
 		prof->pid = f->pid;
+		if (prof->wants_heap)
+			kf_snapshot_read_with(f->dirfd, f->name, KF_TABLE_MAP,
+					      &prof->heap);
 		if (!kf_codes_read("/proc", f->pid, &f->snap, &prof->codes))
 			out_of_memory();
 	}
@@ -490,6 +493,7 @@ void kf_prof_close(struct kf_prof *prof)
 	}
 	free(prof->processes);
 	free(prof->levels);
+	kf_snapshot_release(&prof->heap);
 	kf_codes_release(&prof->codes);
 	kf_profile_release(&prof->profile);
 	prof->sites = NULL;

@@ -11,6 +11,7 @@
 #include "cli/report/report.h"
 
 /*
+ * @levels: the levels of memory over time are shown, too.
  * @weighs: only one metric of each stack is shown, so that the default metric
  * may be the peak.
  */
@@ -25,6 +26,7 @@ struct kf_prof_format {
 	/* Returns 0, or -1 after a message. */
 	int (*write)(const struct kf_prof *prof, FILE *out);
 	bool weighs;
+	bool levels;
 };
 
 #define KF_PROFILE_VIEW(id) extern const struct kf_prof_view kf_prof_view_##id;
@@ -60,6 +62,14 @@ const char *kf_prof_format_suffix(const char *path);
  */
 int kf_prof_report(struct kf_report *r, const struct kf_profile_pick *pick,
 		   const char *view);
+
+/**
+ * kf_prof_no_samples() - why a profile has no samples, and how to get some
+ * @prof:	the profile, open
+ *
+ * Return: the text, to free(); NULL: it has samples.
+ */
+char *kf_prof_no_samples(const struct kf_prof *prof);
 
 /**
  * kf_prof_tell_missing() - say which files' names or inlined calls are missing
