@@ -78,6 +78,13 @@ kill -INT "$recorder"
 wait "$recorder" || fail "the recorder failed: $(cat "$WORK/said")"
 grep -q "uprobes in $WORK/lib/libc.so.6 cost process $pid about" \
 	"$WORK/said" || fail "the cost is not told: $(cat "$WORK/said")"
+# What takes its time is announced.
+for text in "bpftrace places them: this takes some seconds" \
+	"process $pid is sampled now; Ctrl-C ends it" \
+	"the profile is whole; taking the uprobes away takes"; do
+	grep -q "$text" "$WORK/said" ||
+		fail "'$text' is not told: $(cat "$WORK/said")"
+done
 ! grep -q "lost\|no room" "$WORK/said" || skip "$(cat "$WORK/said")"
 exec 7>&-
 wait "$pid"

@@ -266,6 +266,8 @@ static void ebpf_last_look(struct ebpf *e)
 		;
 	ebpf_look(e);
 	e->deaf = true;
+	kf_note(e->cli, "record: the profile is whole; taking the uprobes "
+			"away takes some seconds more");
 }
 
 /* Ends bpftrace, after what it has to say. */
@@ -302,8 +304,12 @@ static int ebpf_wait_ready(struct ebpf *e)
 	while (n >= 0 && !e->ready && !e->over &&
 	       ebpf_now(CLOCK_MONOTONIC) < end)
 		n = ebpf_poll(e, 100);
-	if (e->ready)
+	if (e->ready) {
+		kf_note(e->cli, "record: process %d is sampled now%s",
+			e->file.pid,
+			e->how->duration > 0 ? "" : "; Ctrl-C ends it");
 		return 0;
+	}
 	if (e->gone)
 		kf_error("record: process %d has ended", e->file.pid);
 	else if (!e->over)
@@ -441,6 +447,8 @@ static int ebpf_run(struct ebpf *e, const char *tool)
 		kf_note(e->cli,
 			"record: uprobes in %s cost process %d about 2 to 10 us per call (with bpftrace before 0.20: every process that maps this file); stacks follow frame pointers only",
 			kf_escape(safe, sizeof(safe), s.malloc), pid);
+		kf_note(e->cli, "record: bpftrace places them: this takes "
+				"some seconds, more on a busy machine");
 		error = ebpf_start(e, tool, s.text);
 		if (error)
 			kf_error("record: bpftrace: %s", strerror(error));
