@@ -254,10 +254,12 @@ char *kf_attach_why_none(int32_t pid, bool offer)
 				 "attach %d' loads it%s",
 				 pid, offer ? "; --attach does so first" : "");
 	free(mapped);
-	return kf_format("it has the library, but its stats file is not where "
-			 "it is looked for: KONFISCATOR_DIR in its environment "
-			 "(--dir=DIR), another mount namespace, or "
-			 "KONFISCATOR_STATS=0");
+	return kf_format("it has the library, but no stats file is where it is "
+			 "looked for: it was detached ('konfiscator attach %d' "
+			 "attaches it again), has KONFISCATOR_DIR (--dir=DIR) "
+			 "or KONFISCATOR_STATS=0 in its environment, or is in "
+			 "another mount namespace",
+			 pid);
 }
 
 static char *refuse_libraries(int32_t pid)

@@ -117,7 +117,7 @@ const char *kf_table_text(const struct kf_table *t, size_t row, size_t column,
 	enum kf_cell_kind kind = t->columns[column].kind;
 
 	if (c->none)
-		return "-";
+		return c->text && c->text[0] ? c->text : "-";
 	if (kind == KF_CELL_TEXT)
 		return c->text && c->text[0] ? c->text : "-";
 	return show_number(buf, KF_CELL_SIZE, kind, c, exact);

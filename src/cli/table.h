@@ -40,7 +40,7 @@ struct kf_cell {
 	char *text;	/* of a text cell; owned by the table */
 	uint64_t count; /* of a count, bytes (also signed) or age */
 	double real;	/* of a rate, percentage or seconds */
-	bool none;	/* there is no value */
+	bool none;	/* there is no value; tables have @text, or "-" */
 	enum kf_mark mark;
 };
 

@@ -110,6 +110,16 @@ static bool take_fault(const char *text, struct kf_ended_line *line)
 	return false;
 }
 
+/* When a record was written, at least 1; 0: it is none. */
+static uint64_t ended_time(const char *record)
+{
+	unsigned long long time;
+
+	if (sscanf(record, "%*u,%*u,%llu", &time) != 1)
+		return 0;
+	return KF_MAX(time, 1ULL);
+}
+
 static bool ended_take(const char *record, struct kf_ended_line *line)
 {
 	const char *text = strchr(record, ';');
@@ -164,6 +174,8 @@ void kf_ended_open(struct kf_ended_log *log)
 		if (n <= 0)
 			break;
 		record[n] = '\0';
+		if (!log->first_us)
+			log->first_us = ended_time(record);
 		if (ended_take(record, &line) && !ended_add(log, line))
 			break;
 	}
@@ -176,12 +188,18 @@ void kf_ended_close(struct kf_ended_log *log)
 	memset(log, 0, sizeof(*log));
 }
 
-static bool ended_is_of(const struct kf_ended_line *line,
-			const struct kf_snapshot *s)
+/* Whether a time of the log is before the process. */
+static bool ended_is_before(uint64_t time_us, const struct kf_snapshot *s)
 {
 	uint64_t made = s->id.created_mono / 1000;
 
-	if (line->time_us + SLACK_US + made / SLEW < made)
+	return time_us + SLACK_US + made / SLEW < made;
+}
+
+static bool ended_is_of(const struct kf_ended_line *line,
+			const struct kf_snapshot *s)
+{
+	if (ended_is_before(line->time_us, s))
 		return false;
 	if (line->tid == s->id.pid &&
 	    !strncmp(line->comm, s->id.comm, sizeof(line->comm)))
@@ -205,6 +223,20 @@ static const struct kf_ended_line *ended_by_log(const struct kf_ended_log *log,
 			return &log->lines[i];
 	}
 	return NULL;
+}
+
+/* Whether the log has all since the process began, and no OOM kill in it. */
+static bool ended_without_oom(const struct kf_ended_log *log,
+			      const struct kf_snapshot *s)
+{
+	if (!log->first_us || !ended_is_before(log->first_us, s))
+		return false;
+	for (unsigned int i = 0; i < log->nr; i++) {
+		if (!strcmp(log->lines[i].how, "OOM") &&
+		    !ended_is_before(log->lines[i].time_us, s))
+			return false;
+	}
+	return true;
 }
 
 /*
@@ -274,7 +306,8 @@ const char *kf_ended_how(const struct kf_ended_log *log,
 	line = ended_by_log(log, s);
 	if (line)
 		return line->how;
-	if (s->knows_exit && ended_by_cgroup(log, s))
+	if (s->knows_exit && !ended_without_oom(log, s) &&
+	    ended_by_cgroup(log, s))
 		return "likely OOM";
 	return s->knows_exit ? "signal or _exit" : "unknown";
 }

@@ -19,7 +19,8 @@ struct kf_ended_line {
 };
 
 struct kf_ended_log {
-	bool readable; /* the log could be read */
+	bool readable;	   /* the log could be read */
+	uint64_t first_us; /* its oldest record, since the boot */
 	char boot_id[40];
 	uint64_t pid_ns; /* inode of our own; 0: unknown */
 	unsigned int nr;

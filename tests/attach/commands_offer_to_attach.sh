@@ -38,6 +38,10 @@ grep -q '^peak of held memory  *-  *-' "$WORK/why" ||
 "$KF_CLI" detach "$worker" >"$WORK/out" || fail "detach failed"
 grep -q "^detached process $worker (worker) in" "$WORK/out" ||
 	fail "detach: $(cat "$WORK/out")"
+! "$KF_CLI" explain -w 0 -p "$worker" 2>"$WORK/err" ||
+	fail "a detached process is explained"
+grep -q "it was detached ('konfiscator attach $worker' attaches it again)" \
+	"$WORK/err" || fail "explain after detach: $(cat "$WORK/err")"
 
 "$KF_CLI" attach -q --sample=1K "$worker" || fail "attach --sample failed"
 tell_ok "hold 2000"

@@ -99,6 +99,18 @@ grep -q '<path class="m1" d="M' "$WORK/ended.html" ||
 ! grep -q "map=now" "$WORK/ended.html" ||
 	fail "the page of the file offers an order"
 
+# Above it is what the process noted of its history: 2 MiB, a half, and the end.
+mkdir "$WORK/old"
+mkstats "$WORK/old/a.1" moment=1000:2097152:4194304 \
+	moment=3000:1048576:4194304 cell=1:1048576:4096:0:0:0 \
+	blocks=16:4:0 seen_at=3001
+expect 0 cli report -o "$WORK/old.html" "$WORK/old/a.1"
+tr -d '\n' <"$WORK/old.html" | grep -qF 'class="live"><polyline fill="none" stroke-width="1.5" points="399.9,80.0 1199.6,120.0 ' ||
+	fail "no curve of two moments: $(grep polyline "$WORK/old.html")"
+grep -q '>in use</text>' "$WORK/old.html" || fail "the curve has no name"
+! grep -q '>resident</text>' "$WORK/old.html" ||
+	fail "a curve that is not known is drawn"
+
 # What is not there is said.
 begin cat
 expect 0 cli explain --map -w 0 -p "$pid"

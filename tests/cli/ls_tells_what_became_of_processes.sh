@@ -99,19 +99,22 @@ cgroup=
 for parent in /sys/fs/cgroup/memory /sys/fs/cgroup; do
 	if mkdir "$parent/konfiscator-test.$$" 2>/dev/null; then
 		cgroup=$parent/konfiscator-test.$$
-		at_exit "rmdir $cgroup"
+		mkdir "$cgroup.other"
+		at_exit "rmdir $cgroup $cgroup.other"
 		break
 	fi
 done
 limit=memory.limit_in_bytes
 [ -e "$cgroup/$limit" ] || limit=memory.max
-# in_cgroup CODE: run it as python3 in the cgroup
+# in_cgroup CODE [CGROUP]: run it as python3 in the cgroup
 in_cgroup() {
-	run_to_end sh -c "echo \$\$ >$cgroup/cgroup.procs
+	run_to_end sh -c "echo \$\$ >${2:-$cgroup}/cgroup.procs
 		exec $PYTHON3 -c '$1'"
 }
+# without_log PID [FILE]: how it ended, with FILE in the place of the log
 without_log() {
-	unshare -m sh -c 'mount --bind /dev/null /dev/kmsg && exec "$@"' sh \
+	unshare -m sh -c 'mount --bind "$1" /dev/kmsg && shift && exec "$@"' \
+		sh "${2:-/dev/null}" \
 		"$KF_CLI" --dir="$WORK/stats" --format=csv ls -a -p "$1" |
 		"$PYTHON3" -c 'import csv, sys
 print(next(csv.DictReader(sys.stdin))["ended"])'
@@ -123,6 +126,17 @@ if [ -n "$cgroup" ] && echo 64M >"$cgroup/$limit" 2>/dev/null &&
 	in_cgroup 'x = [bytearray(1 << 20) for i in range(200)]'
 	equal "status of the killed one" 137 "$status"
 	equal "killed, without the log" "likely OOM" "$(without_log "$pid")"
+	# A log that has all since the process began, and no such kill, knows better.
+	killed=$pid
+	in_cgroup 'import os; os.kill(os.getpid(), 9)'
+	equal "after a kill, without the log" "likely OOM" "$(without_log "$pid")"
+	echo '6,1,1,-;begin' >"$WORK/kmsg"
+	equal "the log is whole" "signal or _exit" \
+		"$(without_log "$pid" "$WORK/kmsg")"
+	echo '6,1,99999999999999,-;begin' >"$WORK/kmsg"
+	equal "the log begins too late" "likely OOM" \
+		"$(without_log "$pid" "$WORK/kmsg")"
+	pid=$killed
 	if [ -r /dev/kmsg ] && dmesg | grep -aq "Killed process $pid "; then
 		equal "killed, by the log" OOM "$(ended "$pid")"
 		equal "resident memory, as the kernel says" "$(dmesg |
@@ -135,7 +149,7 @@ print(json.load(sys.stdin)["killed_resident_bytes"])')"
 	fi
 	in_cgroup 'import sys; sys.exit(5)'
 	equal "exit beside a kill" "exit 5" "$(without_log "$pid")"
-	run_to_end "$PYTHON3" -c 'import os; os.kill(os.getpid(), 9)'
+	in_cgroup 'import os; os.kill(os.getpid(), 9)' "$cgroup.other"
 	equal "SIGKILL elsewhere" "signal or _exit" "$(without_log "$pid")"
 else
 	printf 'not tried: no cgroup with a limit, or no mounts of its own\n'

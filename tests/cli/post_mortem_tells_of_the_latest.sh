@@ -73,6 +73,13 @@ prints "($well)"
 prints "deaths ($plain)"
 expect 0 cli post-mortem -p "$well"
 prints "ended: exit 0"
+# ... and of many some are named
+for nr in 1 2 3 4 5 6; do
+	KONFISCATOR_KEEP=1 run_under_exec "$PYTHON3" -c 'pass'
+done
+expect 0 cli post-mortem
+grep -q '^skipped, .*: python3[^ ]* ([0-9]*), .*, and 3 more$' "$WORK/out" ||
+	fail "not four of seven are named: $(head -n 1 "$WORK/out" | cut -c 1-300)"
 expect 0 cli post-mortem -n 'python3*'
 prints "ended: exit 0"
 rm "$WORK"/stats/deaths.*

@@ -16,7 +16,8 @@ stacks_begin
 stacks leaky 20000000 0 64 boot
 stacks cache 90000000 60000000 4096 "<i>work"
 stacks inlined 8000000 1000000 512
-expect 0 "$KF_CLI" report -o page.html stats/mkstacks.1
+cli record -p "$pid" -o profile --duration=0.1 2>err || fail "$(cat err)"
+expect 0 "$KF_CLI" report -o page.html profile
 stacks_end
 
 if grep -o '[a-z]*://[^" ]*' page.html | grep -v '^http://www.w3.org/2000/svg$'; then

@@ -80,7 +80,7 @@ grep -q "uprobes in $WORK/lib/libc.so.6 cost process $pid about" \
 	"$WORK/said" || fail "the cost is not told: $(cat "$WORK/said")"
 # What takes its time is announced.
 for text in "bpftrace places them: this takes some seconds" \
-	"process $pid is sampled now; Ctrl-C ends it" \
+	"process $pid is sampled now; Ctrl-C stops it" \
 	"the profile is whole; taking the uprobes away takes"; do
 	grep -q "$text" "$WORK/said" ||
 		fail "'$text' is not told: $(cat "$WORK/said")"

@@ -120,7 +120,7 @@ static void check_readable(struct kf_table *t, const struct kf_cli *cli)
 	}
 	doctor_add_row(
 		t, "stats files", nr_bad ? WARNING : OK,
-		"%u of living processes, %u of others, %u not readable%s",
+		"%u of living processes, %u of ended or unknown ones, %u not readable%s",
 		nr_alive, nr_other, nr_bad,
 		nr_bad ? ": see konfiscator ls" : "");
 	kf_files_release(&files);

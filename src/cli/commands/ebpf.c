@@ -307,7 +307,7 @@ static int ebpf_wait_ready(struct ebpf *e)
 	if (e->ready) {
 		kf_note(e->cli, "record: process %d is sampled now%s",
 			e->file.pid,
-			e->how->duration > 0 ? "" : "; Ctrl-C ends it");
+			e->how->duration > 0 ? "" : "; Ctrl-C stops it");
 		return 0;
 	}
 	if (e->gone)

@@ -177,6 +177,8 @@ static void explain_add_size(struct kf_table *t, const struct kf_watch *w,
 	row = kf_table_row(t);
 	row[SIZE].count = c->bytes;
 	row[SIZE].none = !c->bytes;
+	if (row[SIZE].none)
+		kf_cell_text(&row[SIZE], "large");
 	row[LIVE].count = live;
 	row[GROWN].count = live - kf_size_live(&w->first->snap, class);
 	row[GROWN].none = w->seconds <= 0;

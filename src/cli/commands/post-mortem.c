@@ -227,18 +227,22 @@ static void pm_print_head(const struct body *b)
 	kf_table_release(&t);
 }
 
+#define PM_PASSED 4u /* processes that are named */
+
 static void pm_print_passed(const struct bodies *all)
 {
 	const char *before = "skipped, because they ended by exit 0: ";
 	char name[KF_PROCESS_NAME], safe[4 * KF_PROCESS_NAME];
 
-	for (unsigned int i = 0; i < all->first; i++) {
+	for (unsigned int i = 0; i < KF_MIN(all->first, PM_PASSED); i++) {
 		const struct kf_file *f = all->body[i].file;
 
 		kf_process_name(f, name);
 		printf("%s%s (%d)", i ? ", " : before,
 		       kf_escape(safe, sizeof(safe), name), kf_process_id(f));
 	}
+	if (all->first > PM_PASSED)
+		printf(", and %u more", all->first - PM_PASSED);
 	if (all->first)
 		puts("\n");
 }

@@ -11,10 +11,12 @@
 #include "cli/profile/graph.h"
 #include "cli/profile/views.h"
 #include "cli/table.h"
+#include "reader/growth.h"
 #include "reader/heap-picture.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define CHART_WIDTH 1200.0
 #define CHART_HEIGHT 160.0
@@ -129,6 +131,13 @@ static void html_flame(const struct both *both, FILE *out)
 	kf_graph_write_profile(both->by[0], out);
 }
 
+/* Levels of memory at times, to be drawn. */
+struct chart {
+	const struct kf_profile_snapshot *level;
+	size_t nr;
+	const char *live; /* what its live bytes are called */
+};
+
 /* The style sheet has a colour for each name. */
 struct line {
 	const char *name;
@@ -147,27 +156,25 @@ static uint64_t chart_level(const struct kf_profile_snapshot *s,
 	return *(const uint64_t *)((const char *)s + line->at);
 }
 
-static uint64_t chart_highest(const struct kf_prof *prof)
+/* 0: it is not known at any time. */
+static uint64_t chart_highest(const struct chart *c, const struct line *line)
 {
-	uint64_t most = 1;
+	uint64_t most = 0;
 
-	for (size_t i = 0; i < prof->nr_levels; i++) {
-		for (size_t k = 0; k < KF_ARRAY_SIZE(chart_lines); k++)
-			most = KF_MAX(most, chart_level(&prof->levels[i],
-							&chart_lines[k]));
-	}
+	for (size_t i = 0; i < c->nr; i++)
+		most = KF_MAX(most, chart_level(&c->level[i], line));
 	return most;
 }
 
-static void html_curve(const struct kf_prof *prof, const struct line *line,
+static void html_curve(const struct chart *c, const struct line *line,
 		       uint64_t most, uint64_t last, FILE *out)
 {
 	fprintf(out,
 		"<g class=\"%s\"><polyline fill=\"none\" "
 		"stroke-width=\"1.5\" points=\"",
 		line->name);
-	for (size_t i = 0; i < prof->nr_levels; i++) {
-		const struct kf_profile_snapshot *s = &prof->levels[i];
+	for (size_t i = 0; i < c->nr; i++) {
+		const struct kf_profile_snapshot *s = &c->level[i];
 		uint64_t at = chart_level(s, line);
 
 		if (at)
@@ -177,24 +184,27 @@ static void html_curve(const struct kf_prof *prof, const struct line *line,
 	}
 	fprintf(out, "\"/><text x=\"%zu\" y=\"%.0f\">%s</text></g>\n",
 		200 + 80 * (size_t)(line - chart_lines), CHART_HEIGHT + 15,
-		line->name);
+		strcmp(line->name, "live") ? line->name : c->live);
 }
 
-static void html_chart(const struct kf_prof *prof, FILE *out)
+static void html_chart(const struct chart *c, FILE *out)
 {
-	uint64_t most = chart_highest(prof);
-	uint64_t last = prof->levels[prof->nr_levels - 1].time_ns;
+	uint64_t last = c->level[c->nr - 1].time_ns, most = 1;
 	char text[32];
 
+	for (size_t k = 0; k < KF_ARRAY_SIZE(chart_lines); k++)
+		most = KF_MAX(most, chart_highest(c, &chart_lines[k]));
 	fprintf(out,
 		"<div class=\"scroll\" tabindex=\"0\">"
 		"<svg class=\"chart\" viewBox=\"0 0 %.0f %.0f\" "
 		"width=\"100%%\" font-family=\"sans-serif\" "
 		"font-size=\"11\">\n",
 		CHART_WIDTH, CHART_HEIGHT + 20);
-	for (size_t k = 0; k < KF_ARRAY_SIZE(chart_lines); k++)
-		html_curve(prof, &chart_lines[k], most, KF_MAX(last, 1ULL),
-			   out);
+	for (size_t k = 0; k < KF_ARRAY_SIZE(chart_lines); k++) {
+		if (chart_highest(c, &chart_lines[k]))
+			html_curve(c, &chart_lines[k], most, KF_MAX(last, 1ULL),
+				   out);
+	}
 	fprintf(out,
 		"<text x=\"3\" y=\"11\">%s</text>\n"
 		"<text x=\"3\" y=\"%.0f\">0 s</text>\n"
@@ -206,42 +216,73 @@ static void html_chart(const struct kf_prof *prof, FILE *out)
 		(double)last / 1e9);
 }
 
-static void cell_bytes(FILE *out, uint64_t bytes)
+static void cell_bytes(FILE *out, uint64_t bytes, bool known)
 {
 	char text[32];
 
-	fprintf(out, "<td class=\"n\">%s</td>",
-		kf_page_amount(text, sizeof(text), KF_METRIC_LIVE,
-			       (double)bytes));
+	kf_page_amount(text, sizeof(text), KF_METRIC_LIVE, (double)bytes);
+	fprintf(out, "<td class=\"n\">%s</td>", known ? text : "-");
 }
 
-static void html_timeline(const struct kf_prof *prof, FILE *out)
+static void html_levels(const struct chart *c, FILE *out)
 {
-	size_t step = prof->nr_levels / 20 + 1;
+	size_t step = c->nr / 20 + 1;
 
-	if (!prof->nr_levels)
-		return;
 	fputs("<h2>Over time</h2>\n", out);
-	html_chart(prof, out);
-	fputs("<details><summary>As a table</summary><table><tr><th "
-	      "class=\"n\">time<th class=\"n\">live<th class=\"n\">held<th "
-	      "class=\"n\">resident<th class=\"n\">blocks</tr>\n",
-	      out);
-	for (size_t i = 0; i < prof->nr_levels; i += step) {
-		const struct kf_profile_snapshot *s = &prof->levels[i];
+	html_chart(c, out);
+	fprintf(out,
+		"<details><summary>As a table</summary><table><tr><th "
+		"class=\"n\">time<th class=\"n\">%s<th class=\"n\">held<th "
+		"class=\"n\">resident<th class=\"n\">blocks</tr>\n",
+		c->live);
+	for (size_t i = 0; i < c->nr; i += step) {
+		const struct kf_profile_snapshot *s = &c->level[i];
 
 		fprintf(out, "<tr><td class=\"n\">%.1f s</td>",
 			(double)s->time_ns / 1e9);
-		cell_bytes(out, s->live);
-		if (s->held)
-			cell_bytes(out, s->held);
-		else
-			fputs("<td class=\"n\">-</td>", out);
-		cell_bytes(out, s->resident);
+		cell_bytes(out, s->live, true);
+		cell_bytes(out, s->held, s->held);
+		cell_bytes(out, s->resident, s->resident);
 		fprintf(out, "<td class=\"n\">%" PRIu64 "</td></tr>\n",
 			s->live_blocks);
 	}
 	fputs("</table></details>\n", out);
+}
+
+/* What a process noted itself, and what it has now or had at its end. */
+static void html_moments(const struct kf_snapshot *s, FILE *out)
+{
+	struct kf_stats_moment end = kf_snapshot_end(s);
+	struct kf_profile_snapshot *all =
+		kf_alloc(s->nr_moments + 1u, sizeof(*all));
+	struct chart c = {.level = all, .live = "in use"};
+
+	for (uint32_t i = 0; i <= s->nr_moments; i++) {
+		const struct kf_stats_moment *m =
+			i < s->nr_moments ? &s->moments[i] : &end;
+
+		if (m->time < s->id.created_mono)
+			continue;
+		all[c.nr++] = (struct kf_profile_snapshot){
+			.time_ns = m->time - s->id.created_mono,
+			.live = m->live,
+			.held = m->held,
+			.live_blocks = m->blocks,
+		};
+	}
+	if (c.nr > 1)
+		html_levels(&c, out);
+	free(all);
+}
+
+static void html_timeline(const struct kf_prof *prof, FILE *out)
+{
+	const struct chart c = {prof->levels, prof->nr_levels, "live"};
+
+	if (c.nr > 1)
+		html_levels(&c, out);
+	else if (prof->nr_chosen == 1 && prof->processes[0].chosen)
+		html_moments(&prof->heap, out);
 }
 
 static bool html_has_heap(const struct kf_prof *prof)
@@ -332,7 +373,7 @@ static void html_sites(const struct kf_prof *prof, int number, FILE *out)
 		"<table class=\"stacks\"><tr><th class=\"n\">%s<th "
 		"class=\"n\">95 %%<th "
 		"class=\"n\">share<th class=\"n\">samples%s<th>tag<th>thread"
-		"<th>stack, the inmost call first</tr>\n",
+		"<th>stack, the innermost call first</tr>\n",
 		number, KF_MIN(nr, (size_t)MAX_SITES), nr,
 		kf_metric_name(prof->pick.metric),
 		prof->nr_chosen > 1 ? "<th>process" : "");

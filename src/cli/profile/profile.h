@@ -85,7 +85,7 @@ struct kf_prof {
 	const char *path;
 	struct kf_profile_pick pick;
 	bool wants_heap;	 /* read @heap from a stats file */
-	struct kf_snapshot heap; /* of the first process, with KF_TABLE_MAP */
+	struct kf_snapshot heap; /* of the first process: map, moments */
 	struct kf_profile profile;
 	struct kf_codes codes; /* until kf_symbols_open() takes them */
 	int pid; /* the process, if it runs; 0: it has ended, or a recording */

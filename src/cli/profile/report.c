@@ -246,8 +246,9 @@ static void tell_metric(const struct kf_report *r, const struct kf_prof *prof)
 	bool usual = prof->pick.usual;
 	char *meaning, *at;
 
-	if (!prof->snapshot || (!usual && prof->pick.metric != KF_METRIC_PEAK &&
-				prof->pick.metric != KF_METRIC_PEAKS))
+	if (!prof->snapshot || !prof_has_stacks(prof) ||
+	    (!usual && prof->pick.metric != KF_METRIC_PEAK &&
+	     prof->pick.metric != KF_METRIC_PEAKS))
 		return;
 	meaning = metric_meaning(prof);
 	at = kf_format(" at %.1f s, --at=SEC the live bytes at an earlier time",

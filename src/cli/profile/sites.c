@@ -80,7 +80,8 @@ static enum kf_read_result take_stats(struct kf_prof *prof,
 		m.bytes = NULL;
 		prof->pid = f->pid;
 		if (prof->wants_heap)
-			kf_snapshot_read_with(f->dirfd, f->name, KF_TABLE_MAP,
+			kf_snapshot_read_with(f->dirfd, f->name,
+					      KF_TABLE_MAP | KF_TABLE_MOMENTS,
 					      &prof->heap);
 		if (!kf_codes_read("/proc", f->pid, &f->snap, &prof->codes))
 			out_of_memory();

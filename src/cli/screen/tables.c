@@ -178,6 +178,8 @@ static void add_size_row(struct kf_table *t, const struct size *s)
 
 	row[SIZE].count = s->bytes;
 	row[SIZE].none = !s->bytes;
+	if (row[SIZE].none)
+		kf_cell_text(&row[SIZE], "large");
 	row[SIZE_LIVE].count = s->live;
 	row[SIZE_GROWTH].count = (uint64_t)(int64_t)s->growth;
 	row[BLOCKS].count = s->blocks;
