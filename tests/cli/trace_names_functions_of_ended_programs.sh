@@ -3,7 +3,7 @@
 # The scripts leaks and heap, run by konfiscator trace on a program that has
 # ended when they print, name its functions; stacks that look alike are one row,
 # with the sum, and what is freed is none. Of a program whose file is gone the
-# module is named.
+# module is named. Of all programs each that runs has its names.
 . "$top_srcdir/tests/lib.sh"
 workdir
 . "$top_srcdir/tests/cli/cli.sh"
@@ -45,6 +45,10 @@ int main(int argc, char **argv)
 	lose_other();
 	lose();
 	pass();
+	if (argc > 2) {
+		write(1, "lost\n", 5);
+		sleep(1000);
+	}
 	sleep(2);
 	if (argc > 1)
 		unlink(argv[0]);
@@ -113,3 +117,35 @@ grep -q "^@bytes_held\[[0-9]*, ends+0x[0-9a-f]*,$" "$WORK/out" || {
 	cat "$WORK/out"
 	fail "the module is not named"
 }
+
+# both_lost: whether both programs are where they stay
+both_lost() {
+	[ "$(grep -c lost "$WORK/said")" = 2 ]
+}
+
+# trace_all: what the script leaks prints of all programs, two of which stay
+trace_all() {
+	"$KF_CLI" --dir="$WORK/stats" trace leaks >"$WORK/out" 2>"$WORK/err" &
+	tracer=$!
+	at_exit "kill $tracer 2>/dev/null"
+	wait_for 120 grep -q "ready, all programs are traced" "$WORK/err" ||
+		fail "trace is not ready: $(cat "$WORK/err")"
+	: >"$WORK/said"
+	run_under_exec "$WORK/main" stay here >>"$WORK/said" &
+	one=$!
+	run_under_exec "$WORK/main" stay here >>"$WORK/said" &
+	other=$!
+	at_exit "kill $one $other 2>/dev/null"
+	wait_for 60 both_lost || fail "the programs do not run"
+	kill -TERM "$tracer"
+	wait "$tracer" || echo "trace of all ended with $?"
+	kill "$one" "$other"
+}
+for try in 1 2 3 4 5; do
+	trace_all
+	grep 'bpftrace \(failed\|could not\|ended before\)' "$WORK/err" || break
+	echo "trace again: this was try $try"
+done
+equal "lost by lose of both" "2 $((4 * (1000 + 2000 + 600000)))" "$(rows lose)"
+equal "lost by lose_other of both" "2 $((10 * 300000))" "$(rows lose_other)"
+[ -n "$(tail -n 1 "$WORK/out")" ] || fail "empty lines at the end"

@@ -140,13 +140,6 @@ static bool is_of_one(const struct session *s)
 	return s->program.pid || s->trace->pid;
 }
 
-/* Names are ours to find, where the process is known: see trace-rows.h. */
-static void leave_names(const struct session *s)
-{
-	if (is_of_one(s))
-		setenv("BPFTRACE_NO_USER_SYMBOLS", "1", 0);
-}
-
 static void __attribute__((noreturn))
 tracer_main(const struct session *s, const char *tool, int32_t pid, int out,
 	    int err)
@@ -178,7 +171,8 @@ tracer_main(const struct session *s, const char *tool, int32_t pid, int out,
 	for (size_t i = 0; i < t->nr_args; i++)
 		words[n++] = t->args[i];
 	raise_map_limit();
-	leave_names(s);
+	/* names are ours to find: see trace-rows.h */
+	setenv("BPFTRACE_NO_USER_SYMBOLS", "1", 0);
 	execv(tool, (char **)words);
 	kf_error("trace: %s: %s", tool, strerror(errno));
 	_exit(KF_EXIT_FAILED);
@@ -240,8 +234,17 @@ static void put_line(FILE *to, const char *line)
 	}
 }
 
+/* bpftrace prints an empty line for each empty map in the end. */
 static void put_output(const char *line)
 {
+	static unsigned int empty;
+
+	if (!strcmp(line, "\n")) {
+		empty++;
+		return;
+	}
+	for (; empty; empty--)
+		putchar('\n');
 	put_line(stdout, line);
 }
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The mappings of the process are noted while it lives, each with the build id
- * of its file; names are looked up when bpftrace prints, by the symbolizer of
- * all commands. A stack begins outside of the library: the frames of the
- * library differ between the paths of malloc, which are not the user's. Where a
- * script prints the caller beside the stack, and the stack lacks it, as it does
- * on the fast path, the caller is put back.
+ * of its file; of several processes, when a line first names the process. Names
+ * are looked up when bpftrace prints, by the symbolizer of all commands. A
+ * stack begins outside of the library: the frames of the library differ between
+ * the paths of malloc, which are not the user's. Where a script prints the
+ * caller beside the stack, and the stack lacks it, as it does on the fast path,
+ * the caller is put back.
  */
 #include "config.h"
 
@@ -18,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define MAX_FRAMES 128
 #define SYMBOLS_NS 60000000000ull
@@ -37,12 +39,20 @@ struct row {
 	int64_t value;
 };
 
-struct kf_trace_rows {
+/* The code of a process. */
+struct row_names {
+	struct row_names *next;
 	int32_t pid;
 	struct kf_codes codes;
 	struct kf_symbols *symbols; /* of a copy of @codes, or NULL */
 	bool more;		    /* @codes has more than @symbols */
 	bool looked; /* for an unknown address, since the last look */
+};
+
+struct kf_trace_rows {
+	int32_t pid;		 /* 0: several processes */
+	struct row_names *names; /* the one whose lines are read first */
+	uint64_t until_ns;	 /* for names of several; 0: not begun */
 
 	/* The row that is being read. */
 	bool open;
@@ -57,14 +67,6 @@ struct kf_trace_rows {
 	size_t nr_rows, room;
 	struct row *row;
 };
-
-struct kf_trace_rows *kf_trace_rows_new(int32_t pid)
-{
-	struct kf_trace_rows *r = kf_alloc(1, sizeof(*r));
-
-	*r = (struct kf_trace_rows){.pid = pid};
-	return r;
-}
 
 static bool codes_have(const struct kf_codes *codes, const struct kf_code *c)
 {
@@ -94,77 +96,128 @@ static void codes_displace(struct kf_codes *codes, const struct kf_code *c)
 	codes->nr = nr;
 }
 
-static void rows_look(struct kf_trace_rows *r)
+static void names_look(struct row_names *n)
 {
 	struct kf_snapshot none = {0};
 	struct kf_codes now;
 	struct kf_code *all;
 
-	if (!r->pid)
-		return;
-	if (!kf_codes_read("/proc", r->pid, &none, &now)) {
+	if (!kf_codes_read("/proc", n->pid, &none, &now)) {
 		kf_codes_release(&now);
 		return;
 	}
 	for (size_t i = 0; i < now.nr; i++) {
 		struct kf_code *c = &now.code[i];
 
-		if (codes_have(&r->codes, c))
+		if (codes_have(&n->codes, c))
 			continue;
-		kf_code_identify("/proc", r->pid, c);
-		codes_displace(&r->codes, c);
-		all = kf_alloc(r->codes.nr + 1, sizeof(*all));
-		if (r->codes.nr)
-			memcpy(all, r->codes.code, r->codes.nr * sizeof(*all));
-		all[r->codes.nr] = *c;
+		kf_code_identify("/proc", n->pid, c);
+		codes_displace(&n->codes, c);
+		all = kf_alloc(n->codes.nr + 1, sizeof(*all));
+		if (n->codes.nr)
+			memcpy(all, n->codes.code, n->codes.nr * sizeof(*all));
+		all[n->codes.nr] = *c;
 		c->path = NULL;
-		free(r->codes.code);
-		r->codes.code = all;
-		r->codes.nr++;
-		r->more = true;
+		free(n->codes.code);
+		n->codes.code = all;
+		n->codes.nr++;
+		n->more = true;
 	}
 	kf_codes_release(&now);
-	kf_codes_sort(&r->codes);
+	kf_codes_sort(&n->codes);
+}
+
+/* Takes the names of a process for the lines that follow. */
+static void rows_of(struct kf_trace_rows *r, int32_t pid)
+{
+	struct row_names **at = &r->names, *n;
+
+	while (*at && (*at)->pid != pid)
+		at = &(*at)->next;
+	n = *at;
+	if (n) {
+		*at = n->next;
+	} else {
+		n = kf_alloc(1, sizeof(*n));
+		n->pid = pid;
+		names_look(n);
+	}
+	n->next = r->names;
+	r->names = n;
+}
+
+struct kf_trace_rows *kf_trace_rows_new(int32_t pid)
+{
+	struct kf_trace_rows *r = kf_alloc(1, sizeof(*r));
+
+	*r = (struct kf_trace_rows){.pid = pid};
+	if (pid)
+		rows_of(r, pid);
+	return r;
 }
 
 void kf_trace_rows_look(struct kf_trace_rows *r)
 {
-	rows_look(r);
-	r->looked = false;
+	names_look(r->names);
+	r->names->looked = false;
 }
 
-static void rows_open(struct kf_trace_rows *r)
+static uint64_t rows_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* What is left of the time for names; at least 1, as 0 has no bound. */
+static uint64_t rows_budget(struct kf_trace_rows *r)
+{
+	uint64_t now = rows_now();
+
+	if (r->pid)
+		return SYMBOLS_NS;
+	if (!r->until_ns)
+		r->until_ns = now + SYMBOLS_NS;
+	return now < r->until_ns ? r->until_ns - now : 1;
+}
+
+static void rows_open(struct kf_trace_rows *r, struct row_names *n)
 {
 	const struct kf_symbols_how how = {.debug = true,
-					   .budget_ns = SYMBOLS_NS};
-	struct kf_codes copy = {.nr = r->codes.nr};
+					   .budget_ns = rows_budget(r)};
+	struct kf_codes copy = {.nr = n->codes.nr};
 
-	kf_symbols_close(r->symbols);
+	kf_symbols_close(n->symbols);
 	copy.code = kf_alloc(copy.nr + 1, sizeof(*copy.code));
 	for (size_t i = 0; i < copy.nr; i++) {
-		copy.code[i] = r->codes.code[i];
+		copy.code[i] = n->codes.code[i];
 		copy.code[i].path = kf_format("%s", copy.code[i].path);
 	}
-	r->symbols = kf_symbols_open(&copy, &how);
-	r->more = false;
+	n->symbols = kf_symbols_open(&copy, &how);
+	n->more = false;
 }
 
 /* The calls at an address; none of an address that is in no file. */
 static const struct kf_frame *rows_frames(struct kf_trace_rows *r,
 					  uint64_t address, size_t *nr)
 {
+	struct row_names *n = r->names;
+
 	*nr = 0;
-	if (!kf_codes_find(&r->codes, address, 0) && !r->looked) {
-		rows_look(r);
-		r->looked = true;
-	}
-	if (!kf_codes_find(&r->codes, address, 0))
+	if (!n)
 		return NULL;
-	if (!r->symbols ||
-	    (r->more &&
-	     !kf_codes_find(kf_symbols_codes(r->symbols), address, 0)))
-		rows_open(r);
-	return r->symbols ? kf_symbols_frames(r->symbols, address, 0, nr)
+	if (!kf_codes_find(&n->codes, address, 0) && !n->looked) {
+		names_look(n);
+		n->looked = true;
+	}
+	if (!kf_codes_find(&n->codes, address, 0))
+		return NULL;
+	if (!n->symbols ||
+	    (n->more &&
+	     !kf_codes_find(kf_symbols_codes(n->symbols), address, 0)))
+		rows_open(r, n);
+	return n->symbols ? kf_symbols_frames(n->symbols, address, 0, nr)
 			  : NULL;
 }
 
@@ -286,8 +339,8 @@ static bool rows_is_number(struct kf_trace_rows *r, uint64_t address)
 {
 	size_t nr;
 
-	return address && address <= UINT32_MAX && r->codes.nr &&
-	       (rows_frames(r, address, &nr), !nr);
+	return address && address <= UINT32_MAX && r->names &&
+	       r->names->codes.nr && (rows_frames(r, address, &nr), !nr);
 }
 
 /* A stack ends at what cannot be an address: the frame pointer was none. */
@@ -340,6 +393,7 @@ static bool row_begin(struct kf_trace_rows *r, const char *line)
 		len--;
 	if (line[len - 1] != ',')
 		return false;
+	rows_of(r, pid);
 	r->caller = 0;
 	if (sscanf(line + at, " 0x%llx,%n", &caller, &end) == 1 &&
 	    at + end == (int)len) {
@@ -422,6 +476,16 @@ static void rows_take_most(struct kf_trace_rows *r, const char *line)
 		r->most = most;
 }
 
+/* The line before a stack by itself has the process: "MS PID TID WHAT ...". */
+static void rows_take_process(struct kf_trace_rows *r, const char *line)
+{
+	int pid = 0, end = 0;
+
+	if (!r->pid && sscanf(line, "%*u %d %*d %*[a-z]%n", &pid, &end) == 1 &&
+	    end && pid > 0)
+		rows_of(r, pid);
+}
+
 /* What is no row of a stack: a frame by itself, or any other line. */
 static void rows_other(struct kf_trace_rows *r, const char *line,
 		       void (*put)(const char *line))
@@ -433,6 +497,7 @@ static void rows_other(struct kf_trace_rows *r, const char *line,
 
 	rows_flush(r, put);
 	rows_take_most(r, line);
+	rows_take_process(r, line);
 	to = address ? open_memstream(&text, &size) : NULL;
 	if (to) {
 		address_print(r, to, address);
@@ -463,7 +528,13 @@ void kf_trace_rows_end(struct kf_trace_rows *r, void (*put)(const char *line))
 	rows_flush(r, put);
 	row_clear(r);
 	free(r->row);
-	kf_symbols_close(r->symbols);
-	kf_codes_release(&r->codes);
+	while (r->names) {
+		struct row_names *n = r->names;
+
+		r->names = n->next;
+		kf_symbols_close(n->symbols);
+		kf_codes_release(&n->codes);
+		free(n);
+	}
 	free(r);
 }

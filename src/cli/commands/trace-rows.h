@@ -13,7 +13,7 @@ struct kf_trace_rows;
 
 /**
  * kf_trace_rows_new() - begin to name the addresses of a process
- * @pid:	the process; 0: several, whose functions bpftrace names
+ * @pid:	the process; 0: several
  *
  * Rows with the value 0 are left out. If the line before a map ends in ", the N
  * largest:", the others are too.
@@ -24,7 +24,7 @@ struct kf_trace_rows *kf_trace_rows_new(int32_t pid);
 
 /**
  * kf_trace_rows_look() - note which files the process has mapped now
- * @r:		the rows
+ * @r:		the rows, of one process
  *
  * What was mapped before, and is not any more, keeps its names until something
  * else is mapped there.
