@@ -89,6 +89,8 @@ equal "lines of no difference" 1 "$(wc -l <"$WORK/out" | tr -d ' ')"
 says "compared the stacks' own peaks, as both programs have ended; --metric=live"
 expect 0 "$KF_CLI" diff good good
 says "--metric=peaks compares the stacks' own peaks"
+expect 0 "$KF_CLI" diff --metric=alloc good good
+says "nothing differs by more than chance; more samples"
 
 # a program that frees everything at its end has a peak all the same
 for run in low high; do

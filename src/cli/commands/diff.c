@@ -245,9 +245,16 @@ static void diff_print(const struct kf_cli *cli, struct kf_table *t)
 	/* do not print a number of blocks in units of bytes */
 	plain.exact |= kf_metric_is_blocks(diff_pick.metric);
 	kf_table_print(t, &plain);
-	if (!t->nr_rows && diff_ended && diff_pick.metric == KF_METRIC_LIVE)
+}
+
+static void diff_tell_none(const struct kf_cli *cli)
+{
+	if (diff_ended && diff_pick.metric == KF_METRIC_LIVE)
 		kf_note(cli,
 			"diff: no difference in the memory that was live when the programs ended; --metric=peaks compares the stacks' own peaks, --metric=alloc all allocations");
+	else
+		kf_note(cli,
+			"diff: nothing differs by more than chance; more samples, as by record --sample=16K, show smaller differences");
 }
 
 static int diff_refuse(double grown)
@@ -308,6 +315,8 @@ static int diff_show(struct kf_cli *cli, struct places *all)
 					    diff_output);
 	else
 		diff_print(cli, &t);
+	if (!t.nr_rows)
+		diff_tell_none(cli);
 	if (diff_most != UINT64_MAX)
 		kf_note(cli, "diff: --fail-over compared %s%s",
 			diff_compared[diff_pick.metric],
