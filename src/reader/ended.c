@@ -111,7 +111,7 @@ static bool take_fault(const char *text, struct kf_ended_line *line)
 }
 
 /* When a record was written, at least 1; 0: it is none. */
-static uint64_t ended_time(const char *record)
+static uint64_t ended_stamp(const char *record)
 {
 	unsigned long long time;
 
@@ -175,7 +175,7 @@ void kf_ended_open(struct kf_ended_log *log)
 			break;
 		record[n] = '\0';
 		if (!log->first_us)
-			log->first_us = ended_time(record);
+			log->first_us = ended_stamp(record);
 		if (ended_take(record, &line) && !ended_add(log, line))
 			break;
 	}

@@ -74,7 +74,7 @@ prints "deaths ($plain)"
 expect 0 cli post-mortem -p "$well"
 prints "ended: exit 0"
 # ... and of many some are named
-for nr in 1 2 3 4 5 6; do
+for _ in 1 2 3 4 5 6; do
 	KONFISCATOR_KEEP=1 run_under_exec "$PYTHON3" -c 'pass'
 done
 expect 0 cli post-mortem

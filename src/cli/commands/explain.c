@@ -131,7 +131,7 @@ enum {
 static const struct kf_column explain_columns[NR_COLUMNS] = {
 	[PROCESS] = {"PROCESS", "process", KF_CELL_TEXT},
 	[PID] = {"PID", "pid", KF_CELL_COUNT},
-	[STATE] = {"STATE", "state", KF_CELL_TEXT},
+	[STATE] = {"STATE", "state", KF_CELL_TEXT, .spare = 2},
 	[VERDICT] = {"VERDICT", "verdict", KF_CELL_TEXT},
 	[RESIDENT] = {"RSS", "resident_bytes", KF_CELL_BYTES},
 	[OUTSIDE] = {"OUTSIDE", "outside_bytes", KF_CELL_BYTES},
@@ -139,7 +139,7 @@ static const struct kf_column explain_columns[NR_COLUMNS] = {
 	[ROUNDING] = {NULL, "rounding_bytes", KF_CELL_BYTES},
 	[EMPTY] = {"HALF-EMPTY", "half_empty_bytes", KF_CELL_BYTES},
 	[BINS] = {NULL, "bins_bytes", KF_CELL_BYTES},
-	[DIRTY] = {"DIRTY", "dirty_bytes", KF_CELL_BYTES},
+	[DIRTY] = {"DIRTY", "dirty_bytes", KF_CELL_BYTES, .spare = 1},
 	[UNUSED] = {NULL, "unused_bytes", KF_CELL_BYTES},
 	[METADATA] = {NULL, "metadata_bytes", KF_CELL_BYTES},
 	[HELD] = {NULL, "held_bytes", KF_CELL_BYTES},

@@ -128,7 +128,7 @@ static void names_look(struct row_names *n)
 }
 
 /* Takes the names of a process for the lines that follow. */
-static void rows_of(struct kf_trace_rows *r, int32_t pid)
+static void rows_process(struct kf_trace_rows *r, int32_t pid)
 {
 	struct row_names **at = &r->names, *n;
 
@@ -152,7 +152,7 @@ struct kf_trace_rows *kf_trace_rows_new(int32_t pid)
 
 	*r = (struct kf_trace_rows){.pid = pid};
 	if (pid)
-		rows_of(r, pid);
+		rows_process(r, pid);
 	return r;
 }
 
@@ -393,7 +393,7 @@ static bool row_begin(struct kf_trace_rows *r, const char *line)
 		len--;
 	if (line[len - 1] != ',')
 		return false;
-	rows_of(r, pid);
+	rows_process(r, pid);
 	r->caller = 0;
 	if (sscanf(line + at, " 0x%llx,%n", &caller, &end) == 1 &&
 	    at + end == (int)len) {
@@ -483,7 +483,7 @@ static void rows_take_process(struct kf_trace_rows *r, const char *line)
 
 	if (!r->pid && sscanf(line, "%*u %d %*d %*[a-z]%n", &pid, &end) == 1 &&
 	    end && pid > 0)
-		rows_of(r, pid);
+		rows_process(r, pid);
 }
 
 /* What is no row of a stack: a frame by itself, or any other line. */
