@@ -112,6 +112,7 @@ in_cgroup() {
 		exec $PYTHON3 -c '$1'"
 }
 # without_log PID [FILE]: how it ended, with FILE in the place of the log
+# shellcheck disable=SC2016 # the shell there expands them
 without_log() {
 	unshare -m sh -c 'mount --bind "$1" /dev/kmsg && shift && exec "$@"' \
 		sh "${2:-/dev/null}" \
