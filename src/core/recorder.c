@@ -49,6 +49,7 @@ static int recorder_begin(bool from_start, bool forked)
 	struct kf_record_conf conf = {
 		.file = pattern,
 		.max_size = kf_conf.record_max,
+		.ring = kf_conf.record_ring,
 		.guard = kf_conf.guard,
 		.from_start = from_start,
 		.forked = forked,

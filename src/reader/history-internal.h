@@ -16,6 +16,7 @@
 struct kf_history_chunk {
 	uint64_t number; /* its place in the file when it was read last */
 	uint64_t sequence;
+	uint64_t base; /* ticks */
 	uint32_t stream;
 	uint32_t dropped; /* bytes used, by its head */
 };
@@ -52,6 +53,12 @@ int kf_history_head(struct kf_history *h, uint64_t i,
 		    struct kf_record_chunk *head);
 
 /**
+ * kf_history_lose() - count a chunk that is no longer in the file
+ * @h:		the recording
+ */
+void kf_history_lose(struct kf_history *h);
+
+/**
  * kf_stream_ready() - find a stream's next time, without opening a chunk
  * @h:		the recording
  * @s:		the stream; between two chunks
@@ -86,5 +93,14 @@ uint32_t kf_stream_thread(struct kf_history *h, struct kf_history_stream *s);
  * Return: whether there was memory.
  */
 bool kf_merge_init(struct kf_history *h);
+
+/**
+ * kf_merge_skip() - leave out the first events
+ * @h:		the recording; its @head gets the bytes held after them
+ * @ticks:	the time of the last one
+ *
+ * Return: whether there was memory.
+ */
+bool kf_merge_skip(struct kf_history *h, uint64_t ticks);
 
 #endif

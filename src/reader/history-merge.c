@@ -179,6 +179,26 @@ static bool is_behind_the_end(const struct kf_history *h)
 }
 
 /*
+ * Events before @kept_from are left out, as some of the same time are lost; of
+ * those of the bytes held the last one tells what is held at that moment.
+ */
+bool kf_merge_skip(struct kf_history *h, uint64_t ticks)
+{
+	const struct kf_history_stream *s;
+	int rc;
+
+	while ((rc = open_top(h)) > 0 && h->heap[0]->ticks <= ticks) {
+		s = h->heap[0];
+		if (s->event.kind == KF_RECORD_HELD)
+			h->head.held = s->event.size;
+		h->heap[0]->open = false;
+		if (step_top(h))
+			return false;
+	}
+	return rc >= 0;
+}
+
+/*
  * The next event is on top. In a recording that is still being written, the
  * events of some threads are read long after others', so events later than its
  * opening are left out.

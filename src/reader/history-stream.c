@@ -28,8 +28,7 @@ bool kf_stream_ready(struct kf_history *h, struct kf_history_stream *s)
 			s->ticks = KF_MAX(s->ticks, head.base);
 			return true;
 		}
-		h->damage.bad_chunks++;
-		h->done_chunks++;
+		kf_history_lose(h);
 		s->first_chunk++;
 		s->nr_chunks--;
 	}
@@ -54,8 +53,7 @@ static int open_chunk(struct kf_history *h, struct kf_history_stream *s)
 	s->chunk = s->first_chunk++;
 	s->nr_chunks--;
 	if (!kf_history_head(h, s->chunk, &head)) {
-		h->damage.bad_chunks++;
-		h->done_chunks++;
+		kf_history_lose(h);
 		return 0;
 	}
 	s->window = malloc(h->window);
@@ -124,13 +122,22 @@ static void follow_thread(struct kf_history_stream *s)
 	s->tid = s->event.tid;
 }
 
+/* The file is shorter now, or a ring has used the place again. */
+static void lose_rest(struct kf_history *h)
+{
+	if (h->head.flags & KF_RECORD_RING)
+		h->damage.gone++;
+	else
+		h->damage.cut_chunks++;
+}
+
 static int next_in_chunk(struct kf_history *h, struct kf_history_stream *s)
 {
 	const uint8_t *p, *end;
 
 	for (;;) {
 		if (!stream_refill(h, s)) {
-			h->damage.cut_chunks++;
+			lose_rest(h);
 			return 0;
 		}
 		if (s->pos == s->len)

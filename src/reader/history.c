@@ -185,27 +185,53 @@ static bool is_head_of(const struct kf_record_chunk *head,
 	       head->sequence == chunk->sequence;
 }
 
-/* A chunk is moved once, from its writer's window to a later place. */
-int kf_history_head(struct kf_history *h, uint64_t i,
-		    struct kf_record_chunk *head)
+/* Looks for a chunk in the places from @n to before @end. */
+static bool find_head(struct kf_history *h, struct kf_history_chunk *chunk,
+		      uint64_t n, uint64_t end, struct kf_record_chunk *head)
 {
-	struct kf_history_chunk *chunk = &h->chunks[i];
-
-	if (history_read_head(h, chunk->number, head) > 0 &&
-	    is_head_of(head, chunk))
-		return 1;
-	look_at_size(h);
-	for (uint64_t n = chunk->number + 1; n < nr_places(h); n++) {
+	for (; n < end; n++) {
 		int rc = history_read_head(h, n, head);
 
 		if (rc > 0 && is_head_of(head, chunk)) {
 			chunk->number = n;
-			return 1;
+			return true;
 		}
 		if (!rc)
 			n = next_place(h, n + 1) - 1;
 	}
-	return 0;
+	return false;
+}
+
+static bool history_is_ring(const struct kf_history *h)
+{
+	return h->head.flags & KF_RECORD_RING;
+}
+
+/*
+ * A chunk is moved once, from its writer's window to a later place, in a ring
+ * to any.
+ */
+int kf_history_head(struct kf_history *h, uint64_t i,
+		    struct kf_record_chunk *head)
+{
+	struct kf_history_chunk *chunk = &h->chunks[i];
+	uint64_t number = chunk->number;
+
+	if (history_read_head(h, number, head) > 0 && is_head_of(head, chunk))
+		return 1;
+	look_at_size(h);
+	if (find_head(h, chunk, number + 1, nr_places(h), head))
+		return 1;
+	return history_is_ring(h) && find_head(h, chunk, 0, number, head);
+}
+
+void kf_history_lose(struct kf_history *h)
+{
+	if (history_is_ring(h))
+		h->damage.gone++;
+	else
+		h->damage.bad_chunks++;
+	h->done_chunks++;
 }
 
 static int by_stream(const void *a, const void *b)
@@ -248,6 +274,7 @@ static int add_chunk(struct kf_history *h, uint64_t number)
 	h->chunks[h->nr_chunks++] = (struct kf_history_chunk){
 		.number = number,
 		.sequence = head.sequence,
+		.base = head.base,
 		.stream = head.stream,
 		.dropped = (uint32_t)KF_MIN(head.dropped, UINT32_MAX),
 	};
@@ -310,6 +337,19 @@ static bool list_chunks(struct kf_history *h)
 	return true;
 }
 
+/* 0: nothing is lost. A writer may have moved it on since the header was read.
+ */
+static uint64_t history_kept_from(const struct kf_history *h)
+{
+	uint64_t ticks = 0;
+
+	if (history_is_ring(h) &&
+	    !kf_read_at(h->fd, &ticks, sizeof(ticks),
+			offsetof(struct kf_record_header, kept_from)))
+		return 0;
+	return ticks;
+}
+
 static bool same_stream(const struct kf_history *h, uint64_t i)
 {
 	return i && h->chunks[i].stream == h->chunks[i - 1].stream;
@@ -323,13 +363,26 @@ static uint64_t missing_before(const struct kf_history *h, uint64_t i)
 	return h->chunks[i].sequence > next ? h->chunks[i].sequence - next : 0;
 }
 
-static uint64_t count_missing(const struct kf_history *h)
+/*
+ * Whether what is missing before a chunk was overwritten: in a ring whose
+ * events are all there from a time on, the stream's chunk before is older.
+ */
+static bool was_overwritten(const struct kf_history *h, uint64_t i,
+			    uint64_t kept_from)
 {
-	uint64_t missing = 0;
+	return kept_from &&
+	       (!same_stream(h, i) || h->chunks[i - 1].base <= kept_from);
+}
 
-	for (uint64_t i = 0; i < h->nr_chunks; i++)
-		missing += missing_before(h, i);
-	return missing;
+static void count_missing(struct kf_history *h)
+{
+	uint64_t kept_from = history_kept_from(h);
+
+	h->damage.missing = 0;
+	for (uint64_t i = 0; i < h->nr_chunks; i++) {
+		if (!was_overwritten(h, i, kept_from))
+			h->damage.missing += missing_before(h, i);
+	}
 }
 
 /*
@@ -342,7 +395,7 @@ static bool index_chunks(struct kf_history *h)
 	for (int look = 0; look < LOOKS; look++) {
 		if (!list_chunks(h))
 			return false;
-		h->damage.missing = count_missing(h);
+		count_missing(h);
 		if (!h->damage.missing)
 			break;
 	}
@@ -376,6 +429,23 @@ static bool index_streams(struct kf_history *h)
 	return true;
 }
 
+/* In a ring whose oldest chunks are lost: begin behind them. */
+static bool skip_lost(struct kf_history *h)
+{
+	struct kf_record_header *head = &h->head;
+	uint64_t ticks = history_kept_from(h);
+
+	if (ticks <= head->begin.ticks)
+		return true;
+	h->kept_from = kf_history_ns(h, ticks - head->begin.ticks);
+	head->flags &= ~KF_RECORD_FROM_START;
+	head->live_blocks = head->live_bytes = 0;
+	if (!kf_merge_skip(h, ticks))
+		return false;
+	head->peak_held = head->held;
+	return true;
+}
+
 enum kf_read_result kf_history_open(const char *path, struct kf_history *h)
 {
 	enum kf_read_result result;
@@ -386,7 +456,8 @@ enum kf_read_result kf_history_open(const char *path, struct kf_history *h)
 		result = history_read_header(h);
 	if (result != KF_READ_OK)
 		return result;
-	if (!index_chunks(h) || !index_streams(h) || !kf_merge_init(h)) {
+	if (!index_chunks(h) || !index_streams(h) || !kf_merge_init(h) ||
+	    !skip_lost(h)) {
 		errno = ENOMEM;
 		return KF_READ_ERROR;
 	}

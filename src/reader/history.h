@@ -4,7 +4,7 @@
  *
  * Promises: pread only; every length is checked; no contents of the file can do
  * harm, and damaged chunks are skipped and counted. The file is read once and
- * not kept in memory: memory is needed for an index of its chunks (24 bytes
+ * not kept in memory: memory is needed for an index of its chunks (32 bytes
  * each), a window for each stream (together at most 32 MiB and 1 KiB a stream),
  * and the threads.
  */
@@ -42,6 +42,7 @@ struct kf_history_damage {
 	uint64_t bad_chunks; /* the head is damaged */
 	uint64_t cut_chunks; /* an event is incomplete */
 	uint64_t missing;    /* missing sequence numbers */
+	uint64_t gone;	     /* overwritten while the recording was read */
 };
 
 struct kf_history_stream;
@@ -50,6 +51,12 @@ struct kf_history_chunk;
 struct kf_history {
 	struct kf_record_header head; /* strings always end in NUL */
 	uint64_t file_size;
+	/*
+	 * In a ring whose oldest chunks are lost: events begin here, in ns from
+	 * the recording's begin. @head is as if the recording began here, but
+	 * that the live blocks are unknown.
+	 */
+	uint64_t kept_from;
 	uint64_t dropped; /* events not recorded, or after the first lost one */
 	uint64_t nr_chunks;
 	uint64_t done_chunks; /* for a progress bar */

@@ -25,9 +25,6 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* The header has the room of a chunk, of which one page is written. */
-#define DATA_OFFSET KF_RECORD_CHUNK_SIZE
-
 /* Ticks: less than a millisecond of most clocks. */
 #define LATELY 1000000u
 
@@ -124,9 +121,10 @@ static void fill_header(struct kf_record_header *h,
 		.minor = KF_RECORD_MINOR,
 		.header_size = sizeof(*h),
 		.chunk_size = KF_RECORD_CHUNK_SIZE,
-		.data_offset = DATA_OFFSET,
+		.data_offset = kf_record_place(0),
 		.max_size = conf->max_size,
-		.flags = conf->from_start ? KF_RECORD_FROM_START : 0,
+		.flags = (conf->from_start ? KF_RECORD_FROM_START : 0) |
+			 (conf->ring ? KF_RECORD_RING : 0),
 		.clock = kf_clock_is_tsc ? KF_RECORD_TSC : KF_RECORD_MONOTONIC,
 		.begin = now,
 		.last = {now, now},
@@ -238,7 +236,10 @@ int kf_record_begin(const struct kf_record_conf *conf)
 	if (!wait_for_takers())
 		return -EBUSY;
 	kf_clock_init();
-	r = file_make(conf);
+	kf_ring_end();
+	r = conf->ring ? kf_ring_begin(conf->max_size) : 0;
+	if (!r)
+		r = file_make(conf);
 	if (r)
 		return r;
 	if (conf->guard)
@@ -261,7 +262,7 @@ void kf_record_stop(void)
 	kf_store(&kf_record_header->stopped, kf_clock_stamp());
 }
 
-static int reopen(void)
+int kf_record_reopen(void)
 {
 	struct kf_file_stat st;
 	int fd, r;
@@ -281,8 +282,7 @@ static int reopen(void)
 	return r;
 }
 
-/* A writer that has filled many chunks takes more at once. */
-static uint32_t chunks_for(const struct kf_writer *w)
+uint32_t kf_chunks_for(const struct kf_writer *w)
 {
 	uint64_t n = 1 + w->sequence / KF_STEP_CHUNKS;
 
@@ -293,7 +293,7 @@ static uint32_t chunks_for(const struct kf_writer *w)
  * Whether the file was truncated after it was opened, and then extended again
  * with zeroes.
  */
-static bool was_truncated(int fd)
+bool kf_record_was_truncated(int fd)
 {
 	uint64_t magic;
 
@@ -306,7 +306,7 @@ static bool was_truncated(int fd)
 
 static int map_part(char *window, uint64_t from, uint64_t to)
 {
-	int fd = reopen();
+	int fd = kf_record_reopen();
 	int r;
 
 	if (fd < 0)
@@ -314,18 +314,12 @@ static int map_part(char *window, uint64_t from, uint64_t to)
 	r = kf_file_extend(fd, from, to);
 	if (!r)
 		kf_file_fill(fd, from, to);
-	if (!r && was_truncated(fd))
+	if (!r && kf_record_was_truncated(fd))
 		r = -ESTALE;
 	if (!r)
 		r = kf_vm_put_file(window, to - from, fd, from);
 	kf_file_close(fd);
 	return r;
-}
-
-static struct kf_record_chunk *file_chunk_at(const struct kf_writer *w,
-					     uint32_t i)
-{
-	return (void *)(w->window + i * (size_t)KF_RECORD_CHUNK_SIZE);
 }
 
 /*
@@ -335,63 +329,54 @@ static struct kf_record_chunk *file_chunk_at(const struct kf_writer *w,
 static int copy_chunks(const struct kf_writer *w, uint32_t n, uint64_t from)
 {
 	size_t size = n * (size_t)KF_RECORD_CHUNK_SIZE;
-	int fd = reopen();
+	int fd = kf_record_reopen();
 	int r;
 
 	if (fd < 0)
 		return fd;
 	kf_store(&kf_record_copying, 1);
 	r = kf_file_extend(fd, from, from + size);
-	if (!r && was_truncated(fd))
+	if (!r && kf_record_was_truncated(fd))
 		r = -ESTALE;
 	if (!r)
 		r = kf_file_write(fd, w->window, size, from);
 	kf_store(&kf_record_copying, 0);
 	kf_file_close(fd);
 	for (uint32_t i = 0; !r && i < n; i++)
-		kf_store_release(&file_chunk_at(w, i)->magic, 0);
+		kf_store_release(&kf_window_chunk(w, i)->magic, 0);
 	return r;
 }
 
 static bool has_window(const struct kf_writer *w)
 {
-	return w->mapped == KF_WINDOW_CHUNKS;
+	return kf_ring_is_on() ? kf_ring_has_window(w)
+			       : w->mapped == KF_WINDOW_CHUNKS;
 }
 
 /* The end of a chunk in the file. */
 static uint64_t file_end_of(uint64_t number)
 {
-	return DATA_OFFSET + (number + 1) * KF_RECORD_CHUNK_SIZE;
-}
-
-/* The number of filled chunks, which are copied. */
-static uint32_t nr_filled(const struct kf_writer *w)
-{
-	return w->mapped - w->left;
+	return kf_record_place(number + 1);
 }
 
 /* Map the next part of the file, or copy the filled chunks of the window. */
 static int next_part(struct kf_writer *w)
 {
-	uint32_t n = has_window(w) ? nr_filled(w) : chunks_for(w);
+	uint32_t n = has_window(w) ? kf_window_filled(w) : kf_chunks_for(w);
 	uint64_t nr = kf_fetch_add(&file.next, n);
-	uint64_t from = DATA_OFFSET + nr * KF_RECORD_CHUNK_SIZE;
+	uint64_t from = kf_record_place(nr);
 	int r;
 
 	if (file_end_of(nr) > file.max_size)
 		return -EFBIG;
 	n = (uint32_t)KF_MIN(n, (file.max_size - from) / KF_RECORD_CHUNK_SIZE);
-	if (has_window(w) && n == nr_filled(w)) {
+	if (has_window(w) && n == kf_window_filled(w)) {
 		r = copy_chunks(w, n, from);
 	} else {
 		r = map_part(w->window, from, from + n * KF_RECORD_CHUNK_SIZE);
 		w->mapped = r ? w->mapped : n;
 	}
-	if (r)
-		return r;
-	w->chunk = w->window;
-	w->left = w->mapped - 1;
-	return 0;
+	return r;
 }
 
 static void fill_chunk(struct kf_writer *w, uint64_t now)
@@ -416,9 +401,18 @@ static void fill_chunk(struct kf_writer *w, uint64_t now)
 
 static int file_take(struct kf_writer *w)
 {
+	int r;
+
 	if (!w->window)
 		w->window = kf_vm_reserve(KF_WINDOW_SIZE, KF_RECORD_CHUNK_SIZE);
-	return w->window ? next_part(w) : -ENOMEM;
+	if (!w->window)
+		return -ENOMEM;
+	r = kf_ring_is_on() ? kf_ring_next_part(w) : next_part(w);
+	if (r)
+		return r;
+	w->chunk = w->window;
+	w->left = w->mapped - 1;
+	return 0;
 }
 
 /* The first event that found no room is not always the first to come here. */
@@ -454,7 +448,7 @@ static bool file_has_room(uint32_t n)
 {
 	uint64_t nr = kf_load(&file.next);
 
-	return file_end_of(nr + n - 1) <= file.max_size;
+	return kf_ring_is_on() || file_end_of(nr + n - 1) <= file.max_size;
 }
 
 /*
@@ -467,7 +461,7 @@ static bool has_chunk_left(const struct kf_writer *w)
 {
 	if (has_window(w) && w->left && w->left <= KF_SPARE_CHUNKS)
 		return kf_load(&kf_record_copying) ||
-		       !file_has_room(nr_filled(w));
+		       !file_has_room(kf_window_filled(w));
 	return w->left;
 }
 
@@ -493,6 +487,7 @@ bool kf_chunk_take(struct kf_writer *w, uint64_t now)
 static void leave_parent(void)
 {
 	kf_writers_reset();
+	kf_ring_end();
 	kf_record_header = &no_header;
 	if (file.window)
 		kf_vm_drop(file.window, kf_vm_page());

@@ -5,6 +5,7 @@
  *
  *	name.c		names of files
  *	file.c		the file: made, grown by chunks, truncated
+ *	ring.c		the places of a file that keeps its end
  *	writer.c	writers of threads, and the events
  */
 #ifndef KF_RECORD_INTERNAL_H
@@ -50,8 +51,9 @@ struct kf_writer {
 	char *chunk;	 /* the chunk in use, in the window; NULL: none yet */
 	uint32_t left;	 /* unused chunks behind it in the window */
 	uint32_t mapped; /* chunks in the window, of this recording */
-	uint64_t sequence; /* of the next chunk */
-	uint32_t stream;   /* number of the writer */
+	uint32_t place[KF_WINDOW_CHUNKS]; /* in a ring: of the mapped chunks */
+	uint64_t sequence;		  /* of the next chunk */
+	uint32_t stream;		  /* number of the writer */
 	uint8_t *took; /* place for the duration of the last free, or NULL */
 	int32_t tid;   /* of the owner */
 	char comm[16];
@@ -110,6 +112,103 @@ bool kf_record_make_way(const char *path, const struct kf_record_conf *conf,
  * Return: false when the file cannot grow; its header has the errno.
  */
 bool kf_chunk_take(struct kf_writer *w, uint64_t now) __must_check;
+
+/* The place of a chunk in the file. */
+static inline uint64_t kf_record_place(uint64_t number)
+{
+	/* The header has the room of a chunk, of which one page is written. */
+	return (number + 1) * KF_RECORD_CHUNK_SIZE;
+}
+
+/**
+ * kf_record_reopen() - open the file again, for a moment
+ *
+ * Context: any thread.
+ * Return: the descriptor, or a negative errno; -ESTALE: it is another file.
+ */
+int kf_record_reopen(void) __must_check;
+
+/**
+ * kf_record_was_truncated() - whether the file was cut after it was opened
+ * @fd:		the file, which was extended again with zeroes
+ *
+ * Context: any thread.
+ * Return: whether; the file is useless then.
+ */
+bool kf_record_was_truncated(int fd) __must_check;
+
+/**
+ * kf_chunks_for() - how many chunks a writer takes at once
+ * @w:		the writer
+ *
+ * A writer that has filled many takes more.
+ *
+ * Context: the writer's owner.
+ * Return: the number, up to KF_WINDOW_CHUNKS.
+ */
+uint32_t kf_chunks_for(const struct kf_writer *w);
+
+/**
+ * kf_window_chunk() - a chunk of a writer's window
+ * @w:		the writer
+ * @i:		its number there
+ *
+ * Context: the writer's owner.
+ * Return: the chunk.
+ */
+static inline struct kf_record_chunk *kf_window_chunk(const struct kf_writer *w,
+						      uint32_t i)
+{
+	return (void *)(w->window + i * (size_t)KF_RECORD_CHUNK_SIZE);
+}
+
+/* The number of filled chunks, which are copied. */
+static inline uint32_t kf_window_filled(const struct kf_writer *w)
+{
+	return w->mapped - w->left;
+}
+
+/**
+ * kf_ring_begin() - begin a file that keeps its end
+ * @max_size:	bytes of the file
+ *
+ * Context: nothing is recorded, and no thread takes a chunk.
+ * Return: 0, or a negative errno.
+ */
+int kf_ring_begin(uint64_t max_size) __must_check;
+
+/**
+ * kf_ring_end() - the next file is none, or has a ring of its own
+ *
+ * Context: as kf_ring_begin().
+ */
+void kf_ring_end(void);
+
+/**
+ * kf_ring_is_on() - whether the file keeps its end
+ *
+ * Context: any thread.
+ * Return: whether.
+ */
+bool kf_ring_is_on(void);
+
+/**
+ * kf_ring_has_window() - whether a writer copies its chunks to other places
+ * @w:		the writer
+ *
+ * Context: the writer's owner.
+ * Return: false: it moves on to other places instead.
+ */
+bool kf_ring_has_window(const struct kf_writer *w);
+
+/**
+ * kf_ring_next_part() - get empty chunks into a writer's window
+ * @w:		the writer, whose chunks are filled but for @w->left
+ *
+ * Context: the writer's owner.
+ * Return: 0, or a negative errno; -EFBIG: all places are in writers' windows.
+ */
+int kf_ring_next_part(struct kf_writer *w) __must_check;
 
 /**
  * kf_writers_reset() - free all writers and unmap their chunks

@@ -13,6 +13,10 @@
  * A filled chunk may move to the file's end, and a new one take its place. If
  * the process is killed meanwhile the chunk is there twice; the first is whole.
  *
+ * In a ring the place of an old chunk is used again once the file has its
+ * largest size. So a chunk may move to a place before its own, and of one that
+ * is there twice both are whole. @kept_from is stored before a chunk is lost.
+ *
  * Behind its header a chunk has events without gaps (event.h), up to @used,
  * which is stored after each event: so all events before @used are whole at any
  * time, even after a SIGKILL. All integers are in the machine's order, and a
@@ -32,7 +36,7 @@
 
 #define KF_RECORD_MAGIC 0x315443455246464bULL /* "KFFRECT1", little endian */
 #define KF_RECORD_MAJOR 1
-#define KF_RECORD_MINOR 3
+#define KF_RECORD_MINOR 4
 
 #define KF_RECORD_CHUNK_MAGIC 0x4b4e4843u /* "CHNK", little endian */
 #define KF_RECORD_CHUNK_SIZE 65536u
@@ -42,6 +46,8 @@ enum kf_record_clock { KF_RECORD_TSC = 1, KF_RECORD_MONOTONIC = 2 };
 
 /* The recording began before the program's first block. */
 #define KF_RECORD_FROM_START 1u
+/* The oldest chunks make room for new ones. */
+#define KF_RECORD_RING 2u
 
 /* The fields of an event, in this order. */
 enum kf_record_field {
@@ -85,7 +91,7 @@ struct kf_record_header {
 	uint64_t stopped;     /* changes: ticks of the stop; 0: not stopped */
 	uint8_t fields[KF_RECORD_NR_KINDS]; /* of events, by kind */
 	uint64_t full_at; /* changes: ticks of the first event lost by @full */
-	uint64_t reserved;
+	uint64_t kept_from; /* changes: ticks; some earlier events are lost */
 	struct kf_stats_identity identity;
 };
 

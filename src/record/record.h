@@ -22,6 +22,7 @@
 struct kf_record_conf {
 	const char *file;  /* an absolute path; may hold %p */
 	uint64_t max_size; /* bytes */
+	bool ring;	   /* keep the end of what was recorded */
 	bool guard;	   /* install a handler against truncation */
 	bool from_start;   /* no block was allocated yet */
 	bool forked; /* the process began with fork: the name has its pid */

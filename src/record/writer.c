@@ -431,6 +431,21 @@ void kf_record_took(uint64_t begin)
 		writer_give_back(w);
 }
 
+/*
+ * In a ring a chunk of the bytes held begins with those of the end of the chunk
+ * before, which may be lost first.
+ */
+static void repeat_held(struct kf_writer *w, uint64_t bytes)
+{
+	uint8_t *p;
+
+	if (!kf_ring_is_on() || !w->begun || writer_has_room(w))
+		return;
+	p = open_event(w, KF_RECORD_HELD, w->cursor.time);
+	if (p)
+		close_event(w, kf_record_put_varint(p, bytes));
+}
+
 void kf_record_held(uint64_t bytes)
 {
 	static uint64_t last_bytes;
@@ -448,6 +463,8 @@ void kf_record_held(uint64_t bytes)
 		}
 		kf_cpu_relax();
 	}
+	if (last_epoch == kf_record_epoch)
+		repeat_held(w, last_bytes);
 	p = open_event(w, KF_RECORD_HELD, kf_clock_stamp());
 	if (p)
 		close_event(w, kf_record_put_varint(p, bytes));

@@ -8,7 +8,9 @@
  * as their thread was killed while it moved them, it takes the first. An
  * anomaly is a block that is given while it is live, or one that goes and was
  * never given though the recording is from the program's start ("unknown"
- * counts those in any case). Status 1 for a file that is no recording.
+ * counts those in any case). Of a ring, events up to its @kept_from are left
+ * out, and so is what it says of the program's start. Status 1 for a file that
+ * is no recording.
  */
 #include "reader/history-event.h"
 
@@ -52,6 +54,7 @@ static struct block *table;
 static size_t table_size;
 static uint64_t counts[KF_RECORD_NR_KINDS], failed[KF_RECORD_NR_KINDS];
 static uint64_t untimed, bytes, dropped, torn, anomalies, unknown, peak;
+static uint64_t lost;
 
 static void die(const char *what)
 {
@@ -89,7 +92,9 @@ static void read_chunk(const struct kf_record_header *h,
 	while (p && p < end) {
 		const uint8_t *next = kf_record_unpack(&c, p, end, &e);
 
-		if (next) {
+		if (next && e.time <= h->kept_from) {
+			lost++;
+		} else if (next) {
 			bytes += (uint64_t)(next - p);
 			add(&e, chunk->stream, order++);
 		} else {
@@ -194,7 +199,7 @@ static void read_all(const char *data, uint64_t size)
 		replay(&items[i]);
 	for (size_t i = 0; i < table_size; i++)
 		live += table[i].live;
-	if (h->flags & KF_RECORD_FROM_START)
+	if (h->flags & KF_RECORD_FROM_START && !h->kept_from)
 		anomalies += unknown;
 	for (int i = 1; i < KF_RECORD_NR_KINDS && names[i]; i++)
 		print(names[i], counts[i]);
@@ -206,6 +211,7 @@ static void read_all(const char *data, uint64_t size)
 	print("chunks", nr_heads);
 	print("twins", nr_twins);
 	print("dropped", dropped);
+	print("lost", lost);
 	print("torn", torn);
 	print("unknown", unknown);
 	print("untimed", untimed);

@@ -16,6 +16,7 @@ int kf_report_open(struct kf_report *r, const char *foreign)
 
 	switch (result) {
 	case KF_READ_OK:
+		r->pick.from = KF_MAX(r->pick.from, r->history.kept_from);
 		return 0;
 	case KF_READ_ERROR:
 		kf_error("%s: %s: %s", name, r->path, strerror(errno));
@@ -75,11 +76,35 @@ static void tell_dropped(const struct kf_report *r)
 			*why ? ": " : "", why);
 }
 
+/* Blocks of before are not known: neither how many, nor how large. */
+static void tell_ring(const struct kf_report *r)
+{
+	const struct kf_history *h = &r->history;
+
+	if (!h->kept_from)
+		return;
+	kf_note(r->cli,
+		"%s: the recording keeps its end: it begins after %.9g s, what "
+		"came before was overwritten, and blocks that were live then "
+		"are unknown and left out: %llu of them were freed later",
+		r->cli->command->name, (double)h->kept_from / 1e9,
+		(unsigned long long)r->replay.from_before);
+	if (h->damage.gone)
+		kf_note(r->cli,
+			"%s: %llu chunks were overwritten while they were "
+			"read, so figures are wrong: end the recording before, "
+			"with konfiscator ctl %d record=off",
+			r->cli->command->name,
+			(unsigned long long)h->damage.gone,
+			h->head.identity.pid);
+}
+
 void kf_report_tell_losses(const struct kf_report *r)
 {
 	const struct kf_history_damage *d = &r->history.damage;
 
 	tell_dropped(r);
+	tell_ring(r);
 	if (d->bad_chunks || d->cut_chunks || d->missing)
 		kf_note(r->cli,
 			"%s: damaged: %llu chunks unreadable, %llu cut "

@@ -15,7 +15,7 @@ static void tell_script(const struct kf_report *r, const struct kf_script *s)
 	const char *name = r->cli->command->name;
 
 	kf_report_tell_losses(r);
-	if (s->from_before)
+	if (s->from_before && !r->history.kept_from)
 		kf_note(r->cli,
 			"%s: %llu frees of blocks from before the recording "
 			"are left out, and so is the memory of these blocks",

@@ -292,6 +292,7 @@ static int maker_play(struct maker *m)
 	int rc, status = 0;
 
 	while (!status && (rc = kf_history_next(h, &e)) > 0) {
+		e.time -= h->kept_from;
 		status = maker_event(m, &e);
 		kf_progress(m->report);
 	}
