@@ -181,3 +181,23 @@ int kf_output_close(struct kf_output *o, bool good)
 	kf_output_release(o);
 	return rc;
 }
+
+int kf_output_unnamed(void)
+{
+	const char *env = getenv("TMPDIR");
+	const char *dir = env && env[0] == '/' ? env : "/var/tmp";
+	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	char *path;
+
+	if (fd >= 0)
+		return fd;
+	path = kf_format("%s/konfiscator.XXXXXX", dir);
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd >= 0)
+		unlink(path);
+	else
+		kf_error("cannot create a file in %s: %s", dir,
+			 strerror(errno));
+	free(path);
+	return fd;
+}

@@ -45,6 +45,15 @@ int kf_output_make(struct kf_output *o, const char *path);
 int kf_output_usual(const char *path);
 
 /**
+ * kf_output_unnamed() - make a file without a name, for what may be large
+ *
+ * It is in TMPDIR, or in /var/tmp: not where memory is the disk.
+ *
+ * Return: a descriptor, or -1 after a message.
+ */
+int kf_output_unnamed(void);
+
+/**
  * kf_output_show() - move a file to its place
  * @o:		the file
  *

@@ -8,7 +8,6 @@
 #include "reader/regular.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,20 +23,6 @@
 #define MAX_CHUNK (64u << 20)
 #define MIN_WINDOW 1024u
 #define ALL_WINDOWS (32u << 20)
-
-static enum kf_read_result history_open_file(const char *path,
-					     struct kf_history *h)
-{
-	struct stat st;
-
-	h->fd = kf_regular_open(path);
-	if (h->fd < 0)
-		return errno == ENOTSUP ? KF_READ_FOREIGN : KF_READ_ERROR;
-	if (fstat(h->fd, &st))
-		return KF_READ_ERROR;
-	h->file_size = (uint64_t)st.st_size;
-	return KF_READ_OK;
-}
 
 /* The length of a tick, by two time stamps; unknown with only one. */
 static uint64_t scale_of(const struct kf_record_header *head)
@@ -446,14 +431,17 @@ static bool skip_lost(struct kf_history *h)
 	return true;
 }
 
-enum kf_read_result kf_history_open(const char *path, struct kf_history *h)
+enum kf_read_result kf_history_open_fd(int fd, struct kf_history *h)
 {
 	enum kf_read_result result;
+	struct stat st;
 
 	memset(h, 0, sizeof(*h));
-	result = history_open_file(path, h);
-	if (result == KF_READ_OK)
-		result = history_read_header(h);
+	h->fd = fd;
+	if (fstat(h->fd, &st))
+		return KF_READ_ERROR;
+	h->file_size = (uint64_t)st.st_size;
+	result = history_read_header(h);
 	if (result != KF_READ_OK)
 		return result;
 	if (!index_chunks(h) || !index_streams(h) || !kf_merge_init(h) ||
@@ -462,6 +450,17 @@ enum kf_read_result kf_history_open(const char *path, struct kf_history *h)
 		return KF_READ_ERROR;
 	}
 	return KF_READ_OK;
+}
+
+enum kf_read_result kf_history_open(const char *path, struct kf_history *h)
+{
+	int fd = kf_regular_open(path);
+
+	if (fd >= 0)
+		return kf_history_open_fd(fd, h);
+	memset(h, 0, sizeof(*h));
+	h->fd = -1;
+	return errno == ENOTSUP ? KF_READ_FOREIGN : KF_READ_ERROR;
 }
 
 void kf_history_close(struct kf_history *h)

@@ -95,6 +95,15 @@ struct kf_history {
 enum kf_read_result kf_history_open(const char *path, struct kf_history *h);
 
 /**
+ * kf_history_open_fd() - open a recording by its descriptor
+ * @fd:		its file, a regular one; taken over
+ * @h:		out, as of kf_history_open()
+ *
+ * Return: as kf_history_open().
+ */
+enum kf_read_result kf_history_open_fd(int fd, struct kf_history *h);
+
+/**
  * kf_history_next() - the next event
  * @h:		the recording
  * @e:		out: the event; events of unknown kinds are skipped

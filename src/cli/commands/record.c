@@ -16,6 +16,7 @@
 #include "cli/output.h"
 #include "cli/process.h"
 #include "cli/commands/ebpf.h"
+#include "cli/commands/record-events.h"
 #include "cli/commands/record-order.h"
 #include "cli/commands/run.h"
 #include "cli/commands/trace.h"
@@ -40,12 +41,10 @@
 #define EXACT_SAMPLE "1"
 #define EXACT_STACKS "100000"
 
-#define USUAL_EVENTS "konfiscator.%p.recording"
-
 static const char *record_output, *record_sample; /* NULL: not said */
 static uint64_t record_mean;			  /* 0: not said */
 static bool record_nameless, record_exact, record_events, record_ebpf;
-static bool record_python;
+static bool record_python, record_compress;
 static double record_interval = 1, record_duration;
 static pid_t record_pid;
 static enum { USUAL_FOLLOW, FOLLOW, NO_FOLLOW } record_follow;
@@ -407,21 +406,6 @@ static int recorder_finish(struct recorder *r, int status)
 	return status;
 }
 
-/* The library itself writes a recording. */
-static int run_events(struct kf_cli *cli, int argc, char **argv)
-{
-	int status;
-
-	if (!argc) {
-		kf_error(
-			"record: --events needs PROG: for a running process use konfiscator ctl PID record=FILE");
-		return KF_EXIT_USAGE;
-	}
-	status =
-		kf_run_set_record(record_output ? record_output : USUAL_EVENTS);
-	return status ? status : kf_run(cli, argc, argv);
-}
-
 /* The one process that is selected. */
 static int record_find_pid(struct kf_cli *cli)
 {
@@ -458,9 +442,13 @@ static int run_ebpf(struct kf_cli *cli, int argc)
 /* Refuses two kinds of recording at once. */
 static int check_kinds(void)
 {
-	if (record_events + record_exact + !!record_sample < 2)
+	if (record_events + record_exact + !!record_sample >= 2)
+		kf_error("record: --sample, --exact and --events exclude each "
+			 "other");
+	else if (record_compress && !record_events)
+		kf_error("record: --compress is for --events");
+	else
 		return 0;
-	kf_error("record: --sample, --exact and --events exclude each other");
 	return KF_EXIT_USAGE;
 }
 
@@ -480,7 +468,8 @@ static int record_run(struct kf_cli *cli, int argc, char **argv)
 		return KF_EXIT_USAGE;
 	}
 	if (record_events)
-		return run_events(cli, argc, argv);
+		return kf_record_events(cli, record_output, record_compress,
+					argc, argv);
 	if (record_exact)
 		record_sample = EXACT_SAMPLE;
 	if (record_follow == FOLLOW || (argc && record_follow != NO_FOLLOW))
@@ -504,6 +493,7 @@ enum {
 	OPT_SAMPLE,
 	OPT_EXACT,
 	OPT_EVENTS,
+	OPT_COMPRESS,
 	OPT_EBPF,
 	OPT_PYTHON,
 	OPT_NO_SYMBOLS,
@@ -528,6 +518,9 @@ static int record_option(struct kf_cli *cli, int key, const char *arg)
 		return 0;
 	case OPT_EVENTS:
 		record_events = true;
+		return 0;
+	case OPT_COMPRESS:
+		record_compress = true;
 		return 0;
 	case OPT_EBPF:
 		record_ebpf = cli->outside = true;
@@ -562,6 +555,8 @@ static const struct kf_option record_options[] = {
 	{OPT_EVENTS, "events", NULL,
 	 "write a recording of every call instead of a profile "
 	 "(default konfiscator.PID.recording)"},
+	{OPT_COMPRESS, "compress", NULL,
+	 "with --events: compress the recordings with zstd when PROG has ended (default konfiscator.recording.zst)"},
 	{OPT_EBPF, "ebpf", NULL,
 	 "sample a process without the library, with bpftrace; costs 2 to 10 us per call"},
 	{OPT_PYTHON, "python", NULL, KF_RUN_PYTHON},

@@ -5,16 +5,35 @@
 #include "config.h"
 
 #include "cli/report/report.h"
+#include "cli/zstd.h"
+#include "reader/regular.h"
 
 #include <errno.h>
 #include <string.h>
 
+/* Returns -1 if there is no recording, after a message. */
+static int open_history(struct kf_report *r)
+{
+	int fd = kf_regular_open(r->path);
+
+	r->history.fd = -1;
+	if (fd < 0)
+		return errno == ENOTSUP ? KF_READ_FOREIGN : KF_READ_ERROR;
+	if (kf_zstd_is(fd))
+		fd = kf_zstd_unpack(fd, r->path, KF_RECORD_MAGIC);
+	if (fd == -2)
+		return KF_READ_FOREIGN;
+	return fd < 0 ? -1 : (int)kf_history_open_fd(fd, &r->history);
+}
+
 int kf_report_open(struct kf_report *r, const char *foreign)
 {
-	enum kf_read_result result = kf_history_open(r->path, &r->history);
+	int result = open_history(r);
 	const char *name = r->cli->command->name;
 
 	switch (result) {
+	case -1:
+		break;
 	case KF_READ_OK:
 		r->pick.from = KF_MAX(r->pick.from, r->history.kept_from);
 		return 0;

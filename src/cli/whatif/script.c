@@ -10,7 +10,6 @@
 #include "record/event.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -340,25 +339,6 @@ static bool maker_finish(struct maker *m)
 	return end > 0 && !fflush(m->out) && !ferror(m->out);
 }
 
-/* A file of the size of the recording: not where memory is the disk. */
-static int make_file(char **dir)
-{
-	const char *env = getenv("TMPDIR");
-	char *path;
-	int fd;
-
-	*dir = kf_format("%s", env && env[0] == '/' ? env : "/var/tmp");
-	fd = open(*dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (fd >= 0)
-		return fd;
-	path = kf_format("%s/konfiscator-script.XXXXXX", *dir);
-	fd = mkostemp(path, O_CLOEXEC);
-	if (fd >= 0)
-		unlink(path);
-	free(path);
-	return fd;
-}
-
 static int maker_run(struct maker *m)
 {
 	struct kf_script_header room = {0};
@@ -393,23 +373,20 @@ int kf_script_make(struct kf_report *r, struct kf_script *script)
 	struct maker *m = kf_alloc(1, sizeof(*m));
 	struct kf_replay_pick pick = {.max_size = UINT64_MAX};
 	int status = KF_EXIT_FAILED;
-	char *dir;
 
 	m->report = r;
 	m->script = script;
-	script->fd = make_file(&dir);
+	script->fd = kf_output_unnamed();
 	if (script->fd >= 0)
 		m->out = fdopen(dup(script->fd), "w");
-	if (!m->out)
-		kf_error("cannot create a file in %s: %s", dir,
-			 strerror(errno));
-	else if (kf_replay_init(&r->replay, &r->history, &pick))
+	if (script->fd >= 0 && !m->out)
+		kf_error("%s", strerror(errno));
+	else if (m->out && kf_replay_init(&r->replay, &r->history, &pick))
 		kf_error("out of memory");
-	else
+	else if (m->out)
 		status = maker_run(m);
 	if (m->out)
 		fclose(m->out);
-	free(dir);
 	free(m);
 	return status;
 }
