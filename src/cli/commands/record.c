@@ -556,7 +556,7 @@ static const struct kf_option record_options[] = {
 	 "write a recording of every call instead of a profile "
 	 "(default konfiscator.PID.recording)"},
 	{OPT_COMPRESS, "compress", NULL,
-	 "with --events: compress the recordings with zstd when PROG has ended (default konfiscator.recording.zst)"},
+	 "compress the recordings with zstd when PROG has ended (default konfiscator.recording.zst)"},
 	{OPT_EBPF, "ebpf", NULL,
 	 "sample a process without the library, with bpftrace; costs 2 to 10 us per call"},
 	{OPT_PYTHON, "python", NULL, KF_RUN_PYTHON},
