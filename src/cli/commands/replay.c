@@ -72,7 +72,7 @@ static int replay_option(struct kf_cli *cli, int key, const char *arg)
 
 const struct kf_command kf_command_replay = {
 	.name = "replay",
-	.args = "RECORDING",
+	.args = "RECORDING|DIR...",
 	.help = "Replay a recording once, as a benchmark",
 	.about =
 		"The allocator is that of the environment, such as LD_PRELOAD and KONFISCATOR_...\n"

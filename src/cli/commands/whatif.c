@@ -218,6 +218,11 @@ static int whatif_play(void)
 	int status;
 
 	choose_pace();
+	if (asked.pool && whatif.nr_parts) {
+		kf_error("whatif: --pool-size: give one RECORDING: each "
+			 "process has a pool of its own");
+		return KF_EXIT_USAGE;
+	}
 	if (asked.pool)
 		return kf_whatif_pool(&whatif);
 	if (asked.tune)
@@ -391,7 +396,7 @@ static int whatif_option(struct kf_cli *cli, int key, const char *arg)
 
 const struct kf_command kf_command_whatif = {
 	.name = "whatif",
-	.args = "RECORDING",
+	.args = "RECORDING|DIR...",
 	.help = "Replay a recording under other allocators and settings",
 	.about =
 		"All calls of a recording (konfiscator run --record=FILE) are replayed in their\n"
@@ -404,6 +409,7 @@ const struct kf_command kf_command_whatif = {
 		"  konfiscator whatif rec                      compare allocators\n"
 		"  konfiscator whatif --engine=tlsf --set=purge_ms=0 rec\n"
 		"  konfiscator whatif --tune rec               find better settings\n"
+		"  konfiscator whatif rec rec.*                with the children of the program\n"
 		"  konfiscator whatif -o rec.svg rec           draw memory over time",
 	.options = whatif_options,
 	.formats = KF_FORMAT_TABLE | KF_FORMAT_JSON | KF_FORMAT_CSV,

@@ -184,10 +184,15 @@ static void results_tell(const struct kf_whatif *w)
 {
 	char live[32];
 
-	printf("\nThe program had %s in %llu blocks at the peak of what it "
-	       "asked for.\n",
-	       kf_human_bytes(live, sizeof(live), w->script.peak_live),
-	       (unsigned long long)w->script.peak_blocks);
+	kf_human_bytes(live, sizeof(live), w->script.peak_live);
+	if (w->nr_parts)
+		printf("\nThe %zu recordings together had %s at the peak of "
+		       "what they asked for.\n",
+		       w->nr_parts, live);
+	else
+		printf("\nThe program had %s in %llu blocks at the peak of "
+		       "what it asked for.\n",
+		       live, (unsigned long long)w->script.peak_blocks);
 	results_advise(w);
 }
 

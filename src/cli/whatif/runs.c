@@ -135,7 +135,7 @@ int kf_candidate_run(const struct kf_whatif *w, struct kf_candidate *c,
 		     const struct kf_played *idle)
 {
 	struct kf_played *played = kf_alloc(1, sizeof(*played));
-	int rc = kf_player_run(&w->player, c->env, c->name, played);
+	int rc = kf_parts_play(w, &w->player, c->env, c->name, played);
 
 	if (rc)
 		c->broken = true;
@@ -153,7 +153,7 @@ int kf_idle_run(const struct kf_whatif *w, struct kf_played *idle)
 
 	player.dry = true;
 	player.paced = false;
-	return kf_player_run(&player, env, "no allocator", idle);
+	return kf_parts_play(w, &player, env, "no allocator", idle);
 }
 
 int kf_candidates_play(struct kf_whatif *w)

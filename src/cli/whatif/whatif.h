@@ -10,6 +10,7 @@
  *	runs.c		several runs of each candidate
  *	results.c	tables and advice
  *	open.c		the arguments and the recording
+ *	parts.c		several recordings as one
  *	curves.c	the picture
  *
  * The recording is read once. What is played is the script, which has the same
@@ -170,9 +171,20 @@ enum kf_measure {
 	KF_NR_MEASURES
 };
 
+struct kf_part;
+
+/* The files of the recordings; initially all zero. */
+struct kf_part_list {
+	size_t nr;
+	char **path;
+};
+
 struct kf_whatif {
 	struct kf_report report;
-	struct kf_script script;
+	struct kf_script script; /* of several recordings the sum */
+	size_t nr_parts;	 /* 0: there is one recording */
+	struct kf_part *parts;
+	struct kf_part_list list;
 	struct kf_player player;
 	size_t nr;
 	struct kf_candidate *candidates;
@@ -244,7 +256,74 @@ struct kf_figure kf_candidate_figure(const struct kf_candidate *c,
 				     enum kf_measure m);
 
 /**
- * kf_whatif_open() - make the script of the recording that the arguments name
+ * kf_part_list_make() - list the recordings that the arguments name
+ * @list:	out; released whatever the result
+ * @command:	for messages
+ * @argc:	number of @argv
+ * @argv:	files and directories
+ *
+ * Return: 0, or the exit status after a message.
+ */
+int kf_part_list_make(struct kf_part_list *list, const char *command, int argc,
+		      char **argv);
+
+/**
+ * kf_part_list_release() - free a list
+ * @list:	the list
+ */
+void kf_part_list_release(struct kf_part_list *list);
+
+/**
+ * kf_parts_begin() - begin with several recordings
+ * @w:		to which they belong; see kf_parts_release()
+ * @nr:		how many
+ */
+void kf_parts_begin(struct kf_whatif *w, size_t nr);
+
+/**
+ * kf_parts_set() - take the script of a recording
+ * @w:		its report has the recording
+ * @i:		number of the part
+ * @script:	the script, taken over
+ */
+void kf_parts_set(struct kf_whatif *w, size_t i,
+		  const struct kf_script *script);
+
+/**
+ * kf_parts_merge() - make the script of all: its samples and figures
+ * @w:		all its parts are set
+ */
+void kf_parts_merge(struct kf_whatif *w);
+
+/**
+ * kf_parts_largest() - the most live bytes that a replay needs at once
+ * @w:		the scripts
+ *
+ * Return: bytes: parts are played one after another.
+ */
+uint64_t kf_parts_largest(const struct kf_whatif *w);
+
+/**
+ * kf_parts_play() - play all parts, or the one script, once
+ * @w:		the scripts
+ * @how:	as for kf_player_run(); of several parts its script is not used
+ * @env:	likewise
+ * @name:	likewise
+ * @played:	out: the sum, at the samples of @w
+ *
+ * Return: as kf_player_run().
+ */
+int kf_parts_play(const struct kf_whatif *w, const struct kf_player *how,
+		  char *const *env, const char *name, struct kf_played *played);
+
+/**
+ * kf_parts_release() - free the parts
+ * @w:		to which they belong; harmless without
+ */
+void kf_parts_release(struct kf_whatif *w);
+
+/**
+ * kf_whatif_open() - make the script of the recordings that the arguments name
  * @w:		out; closed by kf_whatif_close() whatever the result
  * @cli:	the command line
  * @argc:	number of @argv
