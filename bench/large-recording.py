@@ -59,7 +59,9 @@ def main():
                    help="of the recording (default 8192)")
     p.add_argument("--blocks", type=int, default=200000,
                    help="live at most (default 200000)")
-    p.add_argument("--threads", type=int, default=8, help="1 to 64 (default 8)")
+    p.add_argument("--threads", type=int, default=1,
+                   help="1 to 64 (default 1); as they take turns at every call, "
+                   "a replay of more takes hours")
     p.add_argument("--dir", default=os.environ.get("TMPDIR", "/var/tmp"),
                    help="for the files (default TMPDIR)")
     args = p.parse_args()
