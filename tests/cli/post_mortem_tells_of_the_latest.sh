@@ -75,7 +75,7 @@ expect 0 cli post-mortem -p "$well"
 prints "ended: exit 0"
 # ... and of many some are named
 for _ in 1 2 3 4 5 6; do
-	KONFISCATOR_KEEP=1 run_under_exec "$PYTHON3" -c 'pass'
+	KONFISCATOR_KEEP=1 run_under "$PYTHON3" -c 'pass'
 done
 expect 0 cli post-mortem
 grep -q '^skipped, .*: python3[^ ]* ([0-9]*), .*, and 3 more$' "$WORK/out" ||
