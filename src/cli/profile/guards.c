@@ -6,90 +6,14 @@
 
 #include "cli/profile/guards.h"
 
-#include "cli/profile/profile.h"
-#include "reader/calls.h"
+#include "cli/profile/stack-text.h"
 #include "reader/reports.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-/* Longer than any stack of a report, with inlined calls. */
-#define CALLS_MOST 1024
-
-struct guards {
-	const struct kf_cli *cli;
-	const struct kf_snapshot *s;
-	struct kf_symbols *symbols;
-};
-
-static void guards_open(struct guards *g, const struct kf_cli *cli,
-			const struct kf_file *f)
-{
-	struct kf_codes codes = {0};
-
-	*g = (struct guards){.cli = cli, .s = &f->snap};
-	if (kf_codes_read("/proc", f->pid, &f->snap, &codes))
-		g->symbols = kf_symbols_open(
-			&codes, &(struct kf_symbols_how){
-					.procfs = "/proc",
-					.pid = f->pid,
-					.debug = true,
-					.recorded_ns = f->snap.id.created_ns,
-					.snapshot = &f->snap,
-					.refused = kf_prof_refused,
-				});
-	if (!g->symbols) {
-		kf_error("out of memory");
-		exit(KF_EXIT_FAILED);
-	}
-}
-
-static size_t guards_frames(const struct guards *g, uint32_t entry,
-			    const struct kf_frame *frames[CALLS_MOST])
-{
-	static uint64_t address[KF_STATS_STACK_MAX];
-	const struct kf_stats_stack *stack = &g->s->stacks[entry];
-	uint32_t nr = kf_snapshot_frames(g->s, stack, address);
-	size_t all = 0;
-
-	for (uint32_t i = 0; i < nr; i++) {
-		size_t here;
-		const struct kf_frame *f =
-			kf_symbols_frames(g->symbols, address[i],
-					  kf_stats_generation(stack), &here);
-
-		for (size_t k = 0; f && k < here && all < CALLS_MOST; k++)
-			frames[all++] = &f[k];
-	}
-	return all;
-}
-
-/* Printable, in memory that the caller frees; NULL: it is not known. */
-static char *guards_stack(const struct guards *g, uint32_t entry)
-{
-	static const struct kf_frame *frames[CALLS_MOST];
-	static bool recursive[CALLS_MOST];
-	char *stack, *safe;
-	size_t room;
-	unsigned int how = (g->cli->raw ? KF_CALLS_RAW : 0) |
-			   (g->cli->no_fold ? KF_CALLS_ALL : 0);
-	struct kf_site site = {.frames = frames, .recursive = recursive};
-
-	if (!entry)
-		return NULL;
-	site.nr_frames = kf_calls_simplify(
-		frames, recursive, guards_frames(g, entry, frames), how);
-	stack = kf_site_callers(&site, 0, SIZE_MAX);
-	room = 4 * strlen(stack) + 1;
-	safe = kf_alloc(room, 1);
-	kf_escape(safe, room, stack);
-	free(stack);
-	return safe;
-}
-
-static void guards_print_one(const struct guards *g,
+static void guards_print_one(const struct kf_stack_texts *t,
 			     const struct kf_stats_report *r)
 {
 	char line[KF_REPORT_LINE];
@@ -104,7 +28,7 @@ static void guards_print_one(const struct guards *g,
 
 		if (!what)
 			continue;
-		stack = guards_stack(g, r->by[i].stack);
+		stack = kf_stack_text(t, r->by[i].stack, SIZE_MAX);
 		printf("  %s by thread %" PRId32 ": %s\n", what, r->by[i].tid,
 		       stack ? stack : "its stack is not known");
 		free(stack);
@@ -113,14 +37,14 @@ static void guards_print_one(const struct guards *g,
 
 void kf_guards_print(const struct kf_cli *cli, const struct kf_file *f)
 {
-	struct guards g;
+	struct kf_stack_texts t;
 
 	if (!f->snap.nr_reports)
 		return;
-	guards_open(&g, cli, f);
+	kf_stack_texts_open(&t, cli, f);
 	for (uint32_t i = 0; i < f->snap.nr_reports; i++)
-		guards_print_one(&g, &f->snap.reports[i]);
-	kf_symbols_close(g.symbols);
+		guards_print_one(&t, &f->snap.reports[i]);
+	kf_stack_texts_close(&t);
 }
 
 static json_t *guards_hex(uint64_t address)
@@ -138,10 +62,11 @@ static json_t *guards_access(const struct kf_stats_report *r)
 	return r->how & KF_REPORT_READ ? json_string("read") : json_null();
 }
 
-static json_t *guards_part(const struct guards *g, uint32_t entry, int32_t tid)
+static json_t *guards_part(const struct kf_stack_texts *t, uint32_t entry,
+			   int32_t tid)
 {
 	json_t *part = json_object();
-	char *stack = guards_stack(g, entry);
+	char *stack = kf_stack_text(t, entry, SIZE_MAX);
 
 	json_object_set_new(part, "tid", json_integer(tid));
 	json_object_set_new(part, "stack",
@@ -150,7 +75,7 @@ static json_t *guards_part(const struct guards *g, uint32_t entry, int32_t tid)
 	return part;
 }
 
-static json_t *guards_json_one(const struct guards *g,
+static json_t *guards_json_one(const struct kf_stack_texts *t,
 			       const struct kf_stats_report *r)
 {
 	static const char *const keys[] = {"done", "allocated", "freed"};
@@ -171,7 +96,7 @@ static json_t *guards_json_one(const struct guards *g,
 		json_object_set_new(
 			o, keys[i],
 			kf_report_by(r, i)
-				? guards_part(g, r->by[i].stack, r->by[i].tid)
+				? guards_part(t, r->by[i].stack, r->by[i].tid)
 				: json_null());
 	return o;
 }
@@ -179,14 +104,14 @@ static json_t *guards_json_one(const struct guards *g,
 json_t *kf_guards_json(const struct kf_cli *cli, const struct kf_file *f)
 {
 	json_t *all = json_array();
-	struct guards g;
+	struct kf_stack_texts t;
 
 	if (!f->snap.nr_reports)
 		return all;
-	guards_open(&g, cli, f);
+	kf_stack_texts_open(&t, cli, f);
 	for (uint32_t i = 0; i < f->snap.nr_reports; i++)
 		json_array_append_new(all,
-				      guards_json_one(&g, &f->snap.reports[i]));
-	kf_symbols_close(g.symbols);
+				      guards_json_one(&t, &f->snap.reports[i]));
+	kf_stack_texts_close(&t);
 	return all;
 }
