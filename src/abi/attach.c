@@ -41,6 +41,10 @@ static struct kf_bind binds[] = {
 	{.name = "dlclose"},
 	{.name = "prctl"},
 	{.name = "syscall"},
+	{.name = "mmap"},
+	{.name = "mmap64"},
+	{.name = "munmap"},
+	{.name = "mremap"},
 };
 
 static bool found; /* binds[] is complete */

@@ -158,6 +158,8 @@ struct kf_snapshot {
 	struct kf_stats_report *reports;
 	uint32_t nr_cells; /* by address, of one map; 0: none was noted */
 	struct kf_stats_cell *cells; /* see heap-map.h */
+	uint32_t nr_mappings;	     /* by address */
+	struct kf_stats_mapping *mappings;
 };
 
 /* Optional tables, or-ed. */
@@ -171,6 +173,7 @@ enum kf_tables {
 	KF_TABLE_MOMENTS = 32,
 	KF_TABLE_REPORTS = 64, /* with KF_TABLE_STACKS */
 	KF_TABLE_MAP = 128,
+	KF_TABLE_MAPPINGS = 256, /* with KF_TABLE_STACKS */
 };
 
 /**
@@ -213,8 +216,9 @@ enum kf_read_result kf_snapshot_read(int dirfd, const char *name,
  * at most; a moment is not from before the file, nor are two of the same time;
  * a report is of a known kind, and its stacks are entries of their table or 0;
  * the cells of the map are all there, have bytes, KF_MOST in all at most, and
- * do not overlap, and those of a region are next to each other. Figures of a
- * running process are from slightly different times.
+ * do not overlap, and those of a region are next to each other; mappings have a
+ * stack, are below KF_STATS_MAPPED_END and do not overlap. Figures of a running
+ * process are from slightly different times.
  *
  * Return: the same as @s->result.
  */

@@ -38,6 +38,8 @@
 #define MINOR_MOMENTS 9
 #define HEADER_9 offsetof(struct kf_stats_header, reports)
 #define MINOR_REPORTS 10 /* and the map */
+#define HEADER_10 offsetof(struct kf_stats_header, mappings)
+#define MINOR_MAPPINGS 11
 
 /* The part that files of minor versions 5 to 7 have. */
 #define ENDING_MIN offsetof(struct kf_stats_ending, exited)
@@ -199,6 +201,8 @@ static bool sections_hold(const struct kf_source *src)
 			  MAX_ENTRIES) &&
 	       rest_holds(src, &h->map, sizeof(struct kf_stats_cell), 0,
 			  UINT32_MAX) &&
+	       rest_holds(src, &h->mappings, sizeof(struct kf_stats_mapping), 0,
+			  UINT32_MAX) &&
 	       section_holds(src, &h->more, slot, 0, KF_STATS_MAX_MORE);
 }
 
@@ -218,7 +222,9 @@ static size_t header_bytes(const struct kf_stats_header *h)
 		return HEADER_7;
 	if (h->minor < MINOR_MOMENTS)
 		return HEADER_8;
-	return h->minor < MINOR_REPORTS ? HEADER_9 : sizeof(*h);
+	if (h->minor < MINOR_REPORTS)
+		return HEADER_9;
+	return h->minor < MINOR_MAPPINGS ? HEADER_10 : sizeof(*h);
 }
 
 static bool header_holds(const struct kf_source *src)
@@ -454,6 +460,7 @@ void kf_snapshot_release(struct kf_snapshot *s)
 	free(s->moments);
 	free(s->reports);
 	free(s->cells);
+	free(s->mappings);
 	s->tags = NULL;
 	s->stacks = NULL;
 	s->frames = NULL;
@@ -465,6 +472,8 @@ void kf_snapshot_release(struct kf_snapshot *s)
 	s->moments = NULL;
 	s->reports = NULL;
 	s->cells = NULL;
+	s->mappings = NULL;
+	s->nr_mappings = 0;
 	s->nr_tags = s->nr_stacks = s->nr_frames = s->nr_modules = 0;
 	s->nr_calls = s->nr_lifetimes = s->nr_samples = 0;
 	s->nr_events = s->nr_moments = s->nr_reports = s->nr_cells = 0;

@@ -384,6 +384,47 @@ static bool read_map(const struct kf_source *src,
 	return true;
 }
 
+static int mappings_by_address(const void *va, const void *vb)
+{
+	const struct kf_stats_mapping *a = va, *b = vb;
+
+	return (a->begin > b->begin) - (a->begin < b->begin);
+}
+
+static bool mapping_is_whole(const struct kf_snapshot *s,
+			     const struct kf_stats_mapping *m)
+{
+	return m->begin && m->begin < m->end && m->end <= KF_STATS_MAPPED_END &&
+	       m->stack && m->stack < s->nr_stacks && s->stacks[m->stack].hash;
+}
+
+/* Keeps the mappings that are possible, by address. */
+static void settle_mappings(struct kf_snapshot *s)
+{
+	uint32_t nr = 0;
+
+	qsort(s->mappings, s->nr_mappings, sizeof(*s->mappings),
+	      mappings_by_address);
+	for (uint32_t i = 0; i < s->nr_mappings; i++) {
+		const struct kf_stats_mapping m = s->mappings[i];
+
+		if (mapping_is_whole(s, &m) &&
+		    (!nr || s->mappings[nr - 1].end <= m.begin))
+			s->mappings[nr++] = m;
+	}
+	s->nr_mappings = nr;
+}
+
+/* Before the stacks, as reports. */
+static bool read_mappings(const struct kf_source *src,
+			  const struct kf_stats_section *sec,
+			  struct kf_snapshot *s)
+{
+	s->mappings = copy_table(src, sec, sizeof(*s->mappings));
+	s->nr_mappings = s->mappings ? sec->nr : 0;
+	return s->mappings != NULL;
+}
+
 bool kf_tables_read(const struct kf_source *src, unsigned int tables,
 		    struct kf_snapshot *s)
 {
@@ -404,6 +445,9 @@ bool kf_tables_read(const struct kf_source *src, unsigned int tables,
 	if (tables & KF_TABLE_REPORTS && h->reports.nr &&
 	    !read_reports(src, &h->reports, s))
 		return false;
+	if (tables & KF_TABLE_MAPPINGS && h->mappings.nr &&
+	    !read_mappings(src, &h->mappings, s))
+		return false;
 	/*
 	 * read the modules after the stacks, so that the stacks' code is there
 	 */
@@ -412,5 +456,7 @@ bool kf_tables_read(const struct kf_source *src, unsigned int tables,
 	    (h->modules.nr && !read_modules(src, &h->modules, s)))
 		return false;
 	settle_reports(s);
+	if (s->nr_mappings)
+		settle_mappings(s);
 	return true;
 }

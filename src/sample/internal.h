@@ -9,6 +9,7 @@
  *	countdown.c	the bytes before the next sample
  *	elf.c		program headers of mapped objects
  *	frames.c	the outer frames of deep stacks
+ *	mappings.c	memory that the program mapped past malloc
  *	modules.c	the files whose code is in the stacks
  *	modules-table.c	their entries in the stats file
  *	python-*.c	calls of Python: see python.h
@@ -47,6 +48,19 @@ struct kf_walked {
  */
 uint32_t kf_table_find(const struct kf_walked *stack, uint32_t tag,
 		       uint32_t max) __must_check;
+
+/**
+ * kf_table_find_sparing() - kf_table_find() that leaves half of the entries to
+ *			     samples
+ * @stack:	the stack, of no tag
+ * @max:	as kf_table_find()
+ *
+ * Context: as kf_table_find().
+ * Return: as kf_table_find(); 0 also for a new stack where half of the entries
+ *	   are taken.
+ */
+uint32_t kf_table_find_sparing(const struct kf_walked *stack,
+			       uint32_t max) __must_check;
 
 /**
  * kf_frames_intern() - find or make the entries of a stack's outer frames

@@ -12,6 +12,7 @@
 #include "sample/countdown.h"
 #include "sample/distance.h"
 #include "sample/internal.h"
+#include "sample/mappings.h"
 #include "sample/trace.h"
 #include "sample/walk.h"
 #include "stats/stats.h"
@@ -65,12 +66,14 @@ void kf_sample_restart(void)
 {
 	kf_store(&free_head, 0);
 	kf_store(&nr_used, 0);
+	kf_mappings_restart();
 }
 
 void kf_sample_fork_child(void)
 {
 	kf_walk_fork_child();
 	kf_modules_fork_child();
+	kf_mappings_fork_child();
 }
 
 void kf_sample_load(void)
@@ -257,6 +260,28 @@ uint32_t kf_sample_trace(const struct kf_trace *trace)
 	kf_modules_begin();
 	entry = kf_table_find(&stack, 0, conf.max_stacks);
 	return entry == KF_TABLE_NONE ? 0 : entry;
+}
+
+/* The walk finds nothing below a signal handler, where nothing may wait. */
+bool kf_sample_mapper(uint32_t *entry)
+{
+	struct kf_walked *stack;
+	bool inside;
+
+	*entry = 0;
+	if (!conf.stacks)
+		return true;
+	kf_modules_begin();
+	stack = kf_walk(conf.max_frames);
+	if (!stack)
+		return true;
+	inside = kf_walk_is_inside(stack);
+	if (stack->nr && !inside)
+		*entry = kf_table_find_sparing(stack, conf.max_stacks);
+	if (*entry == KF_TABLE_NONE)
+		*entry = 0;
+	kf_walk_done(stack);
+	return !inside;
 }
 
 void kf_sample_drop(uint32_t mark)

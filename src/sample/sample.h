@@ -113,6 +113,18 @@ uint64_t kf_sample_realtime(uint32_t function, uint32_t why);
 uint32_t kf_sample_trace(const struct kf_trace *trace) __must_check;
 
 /**
+ * kf_sample_mapper() - find or make the entry of the calling stack, of no
+ *			sample
+ * @entry:	out: the entry; 0: there is none, as also in signal handlers
+ *
+ * Walks the stack. A new stack finds no entry where samples need the rest.
+ *
+ * Context: any thread, signal handlers too; no lock of the library held.
+ * Return: false where the call comes through the library.
+ */
+bool kf_sample_mapper(uint32_t *entry) __must_check;
+
+/**
  * kf_sample_take_again() - the same for a sample that realloc changes
  * @old:	its mark
  * @bytes:	that it has from now on, not 0

@@ -175,8 +175,9 @@ static uint32_t *place_of(uint32_t *word, uint64_t hash,
 			   tag, found);
 }
 
+/* @new: new entries are made until so many are taken; @max at most */
 static uint32_t search(uint32_t *word, const struct kf_walked *stack,
-		       uint32_t tag, uint32_t max)
+		       uint32_t tag, uint32_t max, uint32_t new)
 {
 	uint32_t mine, found, generation = kf_modules_generation(stack);
 	uint64_t hash = table_hash_of(stack, tag, generation);
@@ -193,7 +194,7 @@ static uint32_t search(uint32_t *word, const struct kf_walked *stack,
 	w = place_of(word, hash, stack, tag, &found);
 	if (found)
 		return found;
-	mine = table_take_entry(max);
+	mine = kf_load(&table.taken) <= new ? table_take_entry(max) : 0;
 	if (!mine)
 		return 0;
 	table_fill(mine, hash, stack, tag, max);
@@ -205,8 +206,8 @@ static uint32_t search(uint32_t *word, const struct kf_walked *stack,
 	return found;
 }
 
-uint32_t kf_table_find(const struct kf_walked *stack, uint32_t tag,
-		       uint32_t max)
+static uint32_t table_find(const struct kf_walked *stack, uint32_t tag,
+			   uint32_t max, uint32_t new)
 {
 	uint32_t *word = kf_load_acquire(&table.word);
 
@@ -214,7 +215,18 @@ uint32_t kf_table_find(const struct kf_walked *stack, uint32_t tag,
 		word = make_index(max);
 	if (unlikely(!word))
 		return KF_TABLE_NONE;
-	return search(word, stack, tag, max);
+	return search(word, stack, tag, max, new);
+}
+
+uint32_t kf_table_find(const struct kf_walked *stack, uint32_t tag,
+		       uint32_t max)
+{
+	return table_find(stack, tag, max, max);
+}
+
+uint32_t kf_table_find_sparing(const struct kf_walked *stack, uint32_t max)
+{
+	return table_find(stack, 0, max, max / 2);
 }
 
 uint64_t kf_sample_blocks(uint64_t bytes, uint64_t weight)

@@ -106,7 +106,7 @@ extern const char etext[] __kf_hidden;
 #define WALK_SIGRETURN "\x68\x11\x80\xd2\x01\x00\x00\xd4"
 #endif
 
-static bool walk_is_own(uintptr_t pc)
+bool kf_walk_is_own(uintptr_t pc)
 {
 	return pc - (uintptr_t)__ehdr_start <
 	       (uintptr_t)etext - (uintptr_t)__ehdr_start;
@@ -223,7 +223,7 @@ static void walk_up(struct cursor *c, struct buffer *buffer, uint32_t most)
 		if (row.kind == KF_ROW_NONE &&
 		    !kf_modules_has(c->pc, &c->mapping))
 			return;
-		if (!stack->nr && walk_is_own(c->pc) && ++own <= OWN)
+		if (!stack->nr && kf_walk_is_own(c->pc) && ++own <= OWN)
 			continue;
 		if (stack->nr == most) {
 			stack->flags |= KF_STACK_CUT;
@@ -325,11 +325,20 @@ struct kf_walked *kf_walk_context(const void *context, uint32_t most)
 	/* As a return address, which is behind its instruction. */
 	c.pc++;
 	buffer->stack.nr = 0;
-	if (!walk_is_own(c.pc)) {
+	if (!kf_walk_is_own(c.pc)) {
 		buffer->sp[0] = c.sp;
 		buffer->stack.frame[buffer->stack.nr++] = c.pc;
 	}
 	return walk_from(&c, buffer, most);
+}
+
+bool kf_walk_is_inside(const struct kf_walked *stack)
+{
+	uint32_t i = 0;
+
+	while (i < stack->nr && !kf_walk_is_own(stack->frame[i]))
+		i++;
+	return i < stack->nr;
 }
 
 void kf_walk_done(struct kf_walked *stack)

@@ -45,6 +45,25 @@ struct kf_walked *kf_walk_context(const void *context,
 				  uint32_t most) __must_check;
 
 /**
+ * kf_walk_is_own() - whether code is the library's
+ * @pc:		its address
+ *
+ * Context: any.
+ * Return: true if so.
+ */
+bool kf_walk_is_own(uintptr_t pc) __must_check;
+
+/**
+ * kf_walk_is_inside() - whether a stack passes through the library
+ * @stack:	the stack
+ *
+ * Context: any.
+ * Return: true where the library has called what called it, such as another
+ *	   malloc behind it.
+ */
+bool kf_walk_is_inside(const struct kf_walked *stack) __must_check;
+
+/**
  * kf_walk_done() - free the buffer of a stack
  * @stack:	of kf_walk()
  *

@@ -42,7 +42,9 @@ static const struct {
 			       sizeof(struct kf_stats_lifetimes),
 			       KF_AT_MAP - KF_AT_LIFETIMES},
 	[KF_AREA_MAP] = {KF_AT_MAP, sizeof(struct kf_stats_cell),
-			 KF_AT_SAMPLES - KF_AT_MAP},
+			 KF_AT_MAPPINGS - KF_AT_MAP},
+	[KF_AREA_MAPPINGS] = {KF_AT_MAPPINGS, sizeof(struct kf_stats_mapping),
+			      KF_AT_SAMPLES - KF_AT_MAPPINGS},
 	[KF_AREA_SAMPLES] = {KF_AT_SAMPLES, sizeof(struct kf_stats_sample),
 			     KF_AT_MORE - KF_AT_SAMPLES},
 	[KF_AREA_SLOTS] = {KF_AT_MORE, sizeof(struct kf_slot),
@@ -144,11 +146,11 @@ void *kf_stats_area_grow(enum kf_stats_area area, uint32_t nr)
 	return done ? kf_stats.area[area].base : NULL;
 }
 
-/* Ages and the map are at the end, where a limited file does not reach. */
+/* These are at the end, where a limited file does not reach. */
 static bool area_may_lack(int area)
 {
 	return area == KF_AREA_LIFETIMES || area == KF_AREA_SAMPLES ||
-	       area == KF_AREA_MAP;
+	       area == KF_AREA_MAP || area == KF_AREA_MAPPINGS;
 }
 
 int kf_area_write(int fd)
@@ -330,6 +332,7 @@ void kf_area_restart(void)
 	area_zero(KF_AREA_LIFETIMES);
 	area_zero(KF_AREA_SAMPLES);
 	area_zero(KF_AREA_MAP);
+	area_zero(KF_AREA_MAPPINGS);
 	area_show_none();
 }
 

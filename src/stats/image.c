@@ -97,6 +97,7 @@ void kf_image_fill(void)
 		.lifetimes = kf_area_section(KF_AREA_LIFETIMES),
 		.samples = kf_area_section(KF_AREA_SAMPLES),
 		.map = kf_area_section(KF_AREA_MAP),
+		.mappings = kf_area_section(KF_AREA_MAPPINGS),
 		.modules = kf_area_section(KF_AREA_MODULES),
 		.more = kf_area_section(KF_AREA_SLOTS),
 	};
@@ -119,6 +120,7 @@ void kf_image_show(void)
 		[KF_AREA_LIFETIMES] = &h->lifetimes.nr,
 		[KF_AREA_SAMPLES] = &h->samples.nr,
 		[KF_AREA_MAP] = &h->map.nr,
+		[KF_AREA_MAPPINGS] = &h->mappings.nr,
 		[KF_AREA_MODULES] = &h->modules.nr,
 		[KF_AREA_SLOTS] = &h->more.nr,
 	};

@@ -85,6 +85,7 @@ enum {
 	KF_AT_CALLS = 126 * KF_MIB,
 	KF_AT_LIFETIMES = 128 * KF_MIB,
 	KF_AT_MAP = 147 * KF_MIB,
+	KF_AT_MAPPINGS = KF_AT_MAP + KF_MIB / 2,
 	KF_AT_SAMPLES = 148 * KF_MIB,
 	KF_AT_MORE = KF_STATS_MAX_REST,
 };
@@ -97,8 +98,11 @@ _Static_assert((KF_AT_FRAMES - KF_AT_STACKS) / sizeof(struct kf_stats_stack) <=
 			       sizeof(struct kf_stats_lifetimes),
 	       "each stack has its lifetimes");
 _Static_assert(KF_STATS_CELLS * sizeof(struct kf_stats_cell) <=
-		       KF_AT_SAMPLES - KF_AT_MAP,
-	       "the map ends before the samples begin");
+		       KF_AT_MAPPINGS - KF_AT_MAP,
+	       "the map ends before the mappings begin");
+_Static_assert(KF_STATS_MAPPINGS * sizeof(struct kf_stats_mapping) <=
+		       KF_AT_SAMPLES - KF_AT_MAPPINGS,
+	       "the mappings end before the samples begin");
 
 /*
  * An area: a table in addresses of its own. Invariant: shown <= bytes <= room;

@@ -6,7 +6,8 @@
  *	moments | reports | slots...
  *	... a hole | tags... a hole | modules... a hole | stacks...
  *	... a hole | frames... a hole | calls... a hole | lifetimes...
- *	... a hole | map... a hole | samples... a hole | more slots...
+ *	... a hole | map... a hole | mappings... a hole | samples... a hole |
+ *	more slots...
  *
  * All sections are found through the header, never by a fixed place; all
  * integers are in the machine's order, and a file that is not of that order
@@ -28,7 +29,7 @@
 
 #define KF_STATS_MAGIC 0x315441545346464bULL /* "KFFSTAT1", little endian */
 #define KF_STATS_MAJOR 1
-#define KF_STATS_MINOR 10
+#define KF_STATS_MINOR 11
 
 #define KF_STATS_NR_CLASSES 105
 #define KF_STATS_TINY_MAX 1024 /* bytes of the largest tiny class */
@@ -54,6 +55,8 @@
 #define KF_STATS_MOMENTS 64
 #define KF_STATS_REPORTS 8
 #define KF_STATS_CELLS 4096
+#define KF_STATS_MAPPINGS 1024
+#define KF_STATS_MAPPED_END (1ULL << 47) /* no address is above */
 
 enum kf_stats_type { KF_TYPE_COUNTER = 1, KF_TYPE_GAUGE = 2 };
 enum kf_stats_unit { KF_UNIT_NONE = 0, KF_UNIT_BYTES = 1 };
@@ -73,7 +76,7 @@ struct kf_stats_section {
  * then they are stored. All sections but @more are in the first
  * KF_STATS_MAX_REST bytes. Minor versions 0 to 2 end with @stacks, 3 with
  * @modules, 4 with @more, 5 with @ending, 6 with @frames, 7 with @calls, 8 with
- * @samples, 9 with @moments.
+ * @samples, 9 with @moments, 10 with @map.
  */
 struct kf_stats_header {
 	uint64_t magic;
@@ -103,6 +106,7 @@ struct kf_stats_header {
 	struct kf_stats_section moments;
 	struct kf_stats_section reports;
 	struct kf_stats_section map;
+	struct kf_stats_section mappings;
 };
 
 /* The process that writes the file. Strings end in NUL or fill their array. */
@@ -303,6 +307,21 @@ struct kf_stats_cell {
 };
 
 _Static_assert(sizeof(struct kf_stats_cell) == 56, "a cell's size is ABI");
+
+/*
+ * Private anonymous memory that the program mapped itself, past malloc, while
+ * samples were taken. Entries do not overlap, are in no order, and follow
+ * munmap() and mremap(). A forked child begins with its parent's.
+ */
+struct kf_stats_mapping {
+	uint64_t begin; /* address; 0: a free entry; stored last */
+	uint64_t end;
+	uint32_t stack; /* entry */
+	uint32_t reserved;
+};
+
+_Static_assert(sizeof(struct kf_stats_mapping) == 24,
+	       "a mapping's size is ABI");
 
 /*
  * A node of a tag tree: a tag below the tags that were pushed before it, in one

@@ -186,6 +186,7 @@ enum kf_stats_area {
 	KF_AREA_LIFETIMES, /* entry i is of stack i */
 	KF_AREA_SAMPLES,
 	KF_AREA_MAP,
+	KF_AREA_MAPPINGS,
 	KF_AREA_MODULES,
 	KF_AREA_SLOTS, /* slots beyond those of the image */
 	KF_NR_AREAS

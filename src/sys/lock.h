@@ -35,6 +35,8 @@
  * - moment_busy (record/file.c): nobody waits, a second moment is left out.
  * - limit.busy (core/limit.c): nobody waits, a second look is left out.
  * - reading (sample/modules.c): threads that need the mappings wait a while.
+ * - owner (sample/mappings.c): threads wait a while, then let all mappings be
+ *   forgotten.
  * - held of a heap (heap/reclaim.c): the owner of the heap waits.
  * - owner (sys/fault.c): who changes the action of a signal waits for a while.
  * - reporter (core/guarding.c): a thread with another report waits for a while;

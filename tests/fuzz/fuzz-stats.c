@@ -94,22 +94,40 @@ static void check_map(const struct kf_snapshot *s)
 	}
 }
 
+static void check_mappings(const struct kf_snapshot *s)
+{
+	uint64_t end = 0;
+
+	for (uint32_t i = 0; i < s->nr_mappings; i++) {
+		const struct kf_stats_mapping *m = &s->mappings[i];
+
+		fuzz_require(m->begin >= end && m->end > m->begin &&
+				     m->end <= KF_STATS_MAPPED_END,
+			     "mappings are not by address");
+		fuzz_require(m->stack < s->nr_stacks &&
+				     s->stacks[m->stack].hash,
+			     "a mapping without a stack");
+		end = m->end;
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct kf_snapshot s;
 	enum kf_read_result result;
 
-	result = kf_snapshot_read_with(AT_FDCWD, fuzz_sparse(data, size),
-				       KF_TABLE_TAGS | KF_TABLE_STACKS |
-					       KF_TABLE_AGES |
-					       KF_TABLE_MOMENTS | KF_TABLE_MAP,
-				       &s);
+	result = kf_snapshot_read_with(
+		AT_FDCWD, fuzz_sparse(data, size),
+		KF_TABLE_TAGS | KF_TABLE_STACKS | KF_TABLE_AGES |
+			KF_TABLE_MOMENTS | KF_TABLE_MAP | KF_TABLE_MAPPINGS,
+		&s);
 	fuzz_require(result == s.result, "two answers");
 	fuzz_require(kf_read_result_name(result), "no name for the answer");
 	if (result == KF_READ_OK) {
 		check_tables(&s);
 		check_history(&s);
 		check_map(&s);
+		check_mappings(&s);
 		kf_snapshot_value(&s, "live_bytes");
 	}
 	kf_snapshot_release(&s);

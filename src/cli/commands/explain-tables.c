@@ -145,9 +145,6 @@ void kf_explain_say_runtime(const struct kf_watch *w, const struct kf_facts *f)
 	else if (f->runtimes & KF_RUNTIME_PYTHON)
 		puts("python: small objects are in arenas that pymalloc maps, "
 		     "unless PYTHONMALLOC=malloc is set: konfiscator run --python sets it, which moves these objects into the heap");
-	if (f->mappings_known)
-		printf("others: callers of mmap are not recorded; konfiscator trace mapped -p %d traces them from now on\n",
-		       pid);
 }
 
 enum { SIZE, LIVE, GROWN, EMPTY, FILL, SLABS, BLOCKS, CARVED, NR_SIZES };

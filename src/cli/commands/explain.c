@@ -244,6 +244,7 @@ static int print_one(const struct kf_cli *cli, const struct kf_watch *w)
 	kf_guards_print(cli, w->last);
 	putchar('\n');
 	kf_explain_print_parts(cli, &e);
+	kf_explain_print_mappings(cli, w, &e.facts);
 	status = kf_explain_print_rows(cli, w, e.verdict);
 	if (!status && explain_wants_pinned)
 		status = kf_explain_print_pinned(cli, w);
@@ -273,6 +274,7 @@ int kf_explain_json(const struct kf_cli *cli, const struct kf_watch *w,
 	status = kf_explain_stacks(&t, cli, w, e->verdict, &few);
 	json_object_set_new(*o, "stacks", kf_table_json(&t));
 	kf_table_release(&t);
+	json_object_set_new(*o, "mappings", kf_explain_json_mappings(cli, w));
 	return status;
 }
 
@@ -490,7 +492,8 @@ static int explain_run(struct kf_cli *cli, int argc, char **argv)
 				 : "give a file or select a process, not both");
 		return KF_EXIT_USAGE;
 	}
-	cli->tables = KF_TABLE_STACKS | KF_TABLE_MOMENTS | KF_TABLE_REPORTS;
+	cli->tables = KF_TABLE_STACKS | KF_TABLE_MOMENTS | KF_TABLE_REPORTS |
+		      KF_TABLE_MAPPINGS;
 	if (explain_wants_pinned)
 		cli->tables |= KF_TABLE_AGES | KF_TABLE_TAGS;
 	if (explain_wants_map)

@@ -44,8 +44,7 @@ void kf_explain_parts(struct kf_table *t, const struct kf_facts *f);
 const char *kf_explain_runtime(const struct kf_facts *f);
 
 /**
- * kf_explain_say_runtime() - lines on what shows the heap of a runtime, and who
- *			      maps memory
+ * kf_explain_say_runtime() - a line on what shows the heap of a runtime
  * @w:		the snapshots
  * @f:		the facts; with little memory of others nothing is printed
  */
@@ -169,6 +168,21 @@ int kf_explain_json_pinned(const struct kf_cli *cli, const struct kf_watch *w,
  */
 void kf_explain_print_map(const struct kf_watch *w);
 void kf_explain_json_map(const struct kf_watch *w, json_t *o);
+
+/**
+ * kf_explain_print_mappings() - print which stacks mapped memory past malloc
+ * kf_explain_json_mappings() - the same rows
+ * @cli:	the options
+ * @w:		the snapshots; the last with KF_TABLE_MAPPINGS
+ * @f:		the facts
+ *
+ * Return: kf_explain_json_mappings(): an array; json_decref() it.
+ */
+void kf_explain_print_mappings(const struct kf_cli *cli,
+			       const struct kf_watch *w,
+			       const struct kf_facts *f);
+json_t *kf_explain_json_mappings(const struct kf_cli *cli,
+				 const struct kf_watch *w);
 
 /**
  * kf_explain_print_table() - print the first rows of a table

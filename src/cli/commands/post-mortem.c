@@ -383,6 +383,7 @@ static int pm_print(const struct kf_cli *cli, const struct bodies *all,
 	kf_guards_print(cli, b->file);
 	putchar('\n');
 	kf_explain_print_parts(cli, &e);
+	kf_explain_print_mappings(cli, &w, &e.facts);
 	pm_fill_growth(&t, &b->file->snap, false);
 	pm_print_table(cli, &t);
 	status = kf_explain_print_rows(cli, &w, e.verdict);
@@ -476,7 +477,7 @@ static int pm_tell(const struct kf_cli *cli, const struct bodies *all)
 	if (kf_snapshot_read_with(f.dirfd, f.name,
 				  KF_TABLE_STACKS | KF_TABLE_TAGS |
 					  KF_TABLE_EVENTS | KF_TABLE_MOMENTS |
-					  KF_TABLE_REPORTS,
+					  KF_TABLE_REPORTS | KF_TABLE_MAPPINGS,
 				  &f.snap) != KF_READ_OK) {
 		status = kf_refuse_file("post-mortem", f.name, &f.snap);
 	} else {

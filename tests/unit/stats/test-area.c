@@ -206,8 +206,10 @@ static void fill_in_ages(void)
 	struct kf_stats_sample *s = kf_stats_area_grow(KF_AREA_SAMPLES, 6);
 	struct kf_stats_lifetimes *l = kf_stats_area_grow(KF_AREA_LIFETIMES, 2);
 	struct kf_stats_cell *c = kf_stats_area_grow(KF_AREA_MAP, 2);
+	struct kf_stats_mapping *m = kf_stats_area_grow(KF_AREA_MAPPINGS, 2);
 
-	UNIT_REQUIRE(s && l && c);
+	UNIT_REQUIRE(s && l && c && m);
+	m[1].begin = 11;
 	c[1].noted = 7;
 	s[5] = (struct kf_stats_sample){
 		.address = 0x5000, .born = 9, .stack = 1};
@@ -220,11 +222,15 @@ static bool child_has_the_samples(void)
 	const struct kf_stats_sample *s = kf_stats_area(KF_AREA_SAMPLES, &nr);
 	const struct kf_stats_lifetimes *l;
 	const struct kf_stats_cell *c;
+	const struct kf_stats_mapping *m;
 
 	if (nr < 6 || s[5].address != 0x5000 || s[5].born != 9)
 		return false;
 	l = kf_stats_area(KF_AREA_LIFETIMES, &nr);
 	if (nr < 2 || l[1].bytes[3] || l[1].foreign)
+		return false;
+	m = kf_stats_area(KF_AREA_MAPPINGS, &nr);
+	if (nr < 2 || m[1].begin != 11)
 		return false;
 	c = kf_stats_area(KF_AREA_MAP, &nr);
 	return nr >= 2 && !c[1].noted;
