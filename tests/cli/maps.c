@@ -182,6 +182,7 @@ static void maps_errors(void)
 	char *p = maps_new(MIB);
 	int none = 0;
 
+	FAILS(maps_new(MIB) == MAP_FAILED); /* errno stays */
 	FAILS(mmap(NULL, 0, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 	FAILS(mmap(NULL, MIB, PROT_READ, MAP_PRIVATE, -1, 0));
 	FAILS(mmap(NULL, MIB, PROT_READ, MAP_ANONYMOUS, -1, 0));
@@ -202,7 +203,7 @@ static void maps_errors(void)
 	FAILS(mremap(p, MIB, MIB, 0x100));
 	FAILS(mremap(p, MIB, MIB, MREMAP_MAYMOVE | MREMAP_FIXED, p));
 	FAILS(mremap(&none, MIB, MIB, MREMAP_MAYMOVE));
-	FAILS(mremap(p, MIB, MIB / 2, 0) == p); /* this one does not */
+	FAILS(mremap(p, MIB, MIB / 2, 0) == p);
 	FAILS(munmap(p, MIB));
 	FAILS(mremap(p, MIB, 2 * MIB, MREMAP_MAYMOVE));
 }
