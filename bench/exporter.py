@@ -7,6 +7,7 @@ where a client saw an error, or where memory goes on growing."""
 import argparse
 import os
 import re
+import resource
 import signal
 import statistics
 import subprocess
@@ -15,6 +16,11 @@ import tempfile
 import threading
 import time
 import urllib.request
+
+# Processes of a user with files in one directory: the library allows 1792.
+CROWD = 1500
+
+OPEN_FILES = 65536  # as the service has it
 
 # Memory that may come in the second half of the time: pieces of the heap that
 # clients happen to need at once, in KiB. A leak of a page for each answer is
@@ -41,10 +47,9 @@ def parse():
     return p.parse_args()
 
 
-def begin(args, directory, preload):
-    """The crowd, when all of it is there."""
-    os.symlink(os.path.abspath(args.library), preload)
-    command = [os.path.join(args.build, "bench/crowd"), str(args.processes),
+def begin(args, directory, preload, number):
+    """A crowd of so many processes, when all of it is there."""
+    command = [os.path.join(args.build, "bench/crowd"), str(number),
                str(args.names)] + ([str(args.every)] if args.every else [])
     crowd = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=dict(
@@ -54,12 +59,27 @@ def begin(args, directory, preload):
     return crowd
 
 
+def begin_all(args, directory):
+    """The crowds, and their directories."""
+    preload = os.path.join(directory, "lib.so")
+    os.symlink(os.path.abspath(args.library), preload)
+    crowds, dirs, left = [], [], args.processes
+    while left:
+        number = min(left, CROWD)
+        dirs.append(os.path.join(directory, "stats%d" % len(dirs)))
+        os.mkdir(dirs[-1])
+        crowds.append(begin(args, dirs[-1], preload, number))
+        left -= number
+    return crowds, dirs
+
+
 class Exporter:
-    def __init__(self, args, directory, state):
+    def __init__(self, args, dirs, state):
         self.process = subprocess.Popen(
             [os.path.join(args.build, "konfiscator_exporter"),
              "--web.listen-address=127.0.0.1:0", "--web.max-requests=0",
-             "--stats.dir=" + directory, "--stats.state-file=" + state],
+             "--stats.state-file=" + state] +
+            ["--stats.dir=" + d for d in dirs],
             stderr=subprocess.PIPE, text=True)
         for line in self.process.stderr:
             found = re.search(r"msg=listening.*:(\d+)\b", line)
@@ -70,6 +90,13 @@ class Exporter:
         self.url = "http://127.0.0.1:%s/metrics" % found[1]
         threading.Thread(target=self.process.stderr.read,
                          daemon=True).start()
+
+    def processes(self):
+        """How many the page has."""
+        with urllib.request.urlopen(self.url) as answer:
+            text = answer.read().decode()
+        return sum(int(n) for n in re.findall(
+            r"^konfiscator_processes\{.*\} (\d+)$", text, re.M))
 
     def scrape(self):
         request = urllib.request.Request(
@@ -134,26 +161,47 @@ def many_clients(args, exporter):
     return ""
 
 
+def raise_limit():
+    """Return: how many files the exporter may have open, the service's number
+    where this may be set."""
+    hard = max(resource.getrlimit(resource.RLIMIT_NOFILE)[1], OPEN_FILES)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    except (OSError, ValueError):
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    return hard
+
+
+def measure(args, exporter, crowds):
+    """Return: what is wrong, or nothing."""
+    found = exporter.processes()
+    print("processes: %d, open files at most: %d" % (found, raise_limit()))
+    # one of each crowd may be on its way
+    if found < args.processes - (len(crowds) if args.every else 0):
+        return "processes are missing"
+    one_client(args, exporter)
+    wrong = many_clients(args, exporter) if args.seconds else ""
+    exporter.process.send_signal(signal.SIGTERM)
+    if exporter.process.wait():
+        wrong = wrong or "the exporter failed"
+    return wrong
+
+
 def main():
     args = parse()
-    wrong = ""
+    raise_limit()
     with tempfile.TemporaryDirectory(prefix="kf-crowd.") as directory:
-        stats = os.path.join(directory, "stats")
-        os.mkdir(stats)
-        crowd = begin(args, stats, os.path.join(directory, "lib.so"))
-        exporter = Exporter(args, stats, os.path.join(directory, "state"))
+        crowds, dirs = begin_all(args, directory)
+        exporter = Exporter(args, dirs, os.path.join(directory, "state"))
         try:
-            one_client(args, exporter)
-            if args.seconds:
-                wrong = many_clients(args, exporter)
-            exporter.process.send_signal(signal.SIGTERM)
-            if exporter.process.wait():
-                wrong = wrong or "the exporter failed"
+            wrong = measure(args, exporter, crowds)
         finally:
             exporter.process.kill()
             exporter.process.wait()
-            crowd.stdin.close()
-            crowd.wait()
+            for crowd in crowds:
+                crowd.stdin.close()
+            for crowd in crowds:
+                crowd.wait()
     if wrong:
         sys.exit("exporter.py: " + wrong)
 
