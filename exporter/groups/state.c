@@ -23,6 +23,7 @@
  */
 #include "config.h"
 
+#include "exporter/buf.h"
 #include "exporter/groups/state.h"
 #include "exporter/groups/state-values.h"
 #include "exporter/groups/ledgers.h"
@@ -41,6 +42,19 @@
 
 #define STATE_VERSION 1
 #define APPENDED_MIN (64 * KF_KIB) /* before the file is rewritten */
+
+/* Takes ownership of @j. */
+static void state_add_json(struct kf_buf *line, json_t *j)
+{
+	char *text = j ? json_dumps(j, JSON_COMPACT) : NULL;
+
+	if (text)
+		kf_buf_str(line, text);
+	else
+		line->failed = true;
+	free(text);
+	json_decref(j);
+}
 
 /* Write all, or only those that have changed. */
 static json_t *groups_to_json(const struct kf_groups *g, bool all)
@@ -88,20 +102,24 @@ static json_t *member_to_json(const struct kf_groups *g,
 	return j;
 }
 
-static json_t *members_to_json(const struct kf_groups *g, bool all)
+static void state_add_member(struct kf_buf *line, const struct kf_groups *g,
+			     const struct kf_member *m, bool all)
 {
-	json_t *list = json_array();
-	const struct kf_member *m;
-	size_t i;
+	if (!all && !m->changed)
+		return;
+	if (line->len && line->data[line->len - 1] != '[')
+		kf_buf_str(line, ",");
+	state_add_json(line, member_to_json(g, m));
+}
 
-	for (i = 0; i < KF_MEMBER_BUCKETS; i++) {
-		for (m = g->members[i]; m; m = m->next) {
-			if (all || m->changed)
-				json_array_append_new(list,
-						      member_to_json(g, m));
-		}
+/* One after the other: as a tree they would take several times the memory. */
+static void state_add_members(struct kf_buf *line, const struct kf_groups *g,
+			      bool all)
+{
+	for (size_t i = 0; i < KF_MEMBER_BUCKETS; i++) {
+		for (const struct kf_member *m = g->members[i]; m; m = m->next)
+			state_add_member(line, g, m, all);
 	}
-	return list;
 }
 
 static json_t *rows_to_json(const struct kf_groups *g,
@@ -144,32 +162,25 @@ static json_t *ledgers_to_json(const struct kf_groups *g, bool all)
 	return list;
 }
 
-/* Return a line, which the caller frees. */
-static char *state_line_of(const struct kf_groups *g, bool all, size_t *len)
+static void state_line_of(struct kf_buf *line, const struct kf_groups *g,
+			  bool all)
 {
-	/* groups are numbered first */
-	json_t *groups = groups_to_json(g, all);
-	json_t *root =
-		json_pack("{s:i, s:I, s:o, s:o}", "version", STATE_VERSION,
-			  "dropped", (json_int_t)g->dropped, "groups", groups,
-			  "members", members_to_json(g, all));
-	json_t *ledgers = ledgers_to_json(g, all);
-	bool done = root && (json_array_size(ledgers) == 0 ||
-			     json_object_set(root, "ledgers", ledgers) == 0);
-	char *text = done ? json_dumps(root, JSON_COMPACT) : NULL;
-	char *line = NULL;
+	json_t *ledgers;
 
-	if (text) {
-		*len = strlen(text) + 1;
-		line = realloc(text, *len + 1);
+	kf_buf_fmt(line, "{\"version\":%d,\"dropped\":%llu,\"groups\":",
+		   STATE_VERSION, (unsigned long long)g->dropped);
+	/* groups are numbered first */
+	state_add_json(line, groups_to_json(g, all));
+	kf_buf_str(line, ",\"members\":[");
+	state_add_members(line, g, all);
+	kf_buf_str(line, "]");
+	ledgers = ledgers_to_json(g, all);
+	if (json_array_size(ledgers)) {
+		kf_buf_str(line, ",\"ledgers\":");
+		state_add_json(line, json_incref(ledgers));
 	}
-	if (line)
-		memcpy(line + *len - 1, "\n", 2);
-	else
-		free(text);
 	json_decref(ledgers);
-	json_decref(root);
-	return line;
+	kf_buf_str(line, "}\n");
 }
 
 static int state_save_all(struct kf_groups *g, const char *line, size_t len)
@@ -226,24 +237,24 @@ static void state_forget_changes(struct kf_groups *g)
 int kf_state_save(struct kf_groups *g)
 {
 	bool all = !state_may_append(g);
-	char *line;
-	size_t len;
+	struct kf_buf line = {0};
 	int rc;
 
-	line = state_line_of(g, all, &len);
-	if (!line) {
+	state_line_of(&line, g, all);
+	if (line.failed) {
+		kf_buf_free(&line);
 		errno = ENOMEM;
 		return -1;
 	}
 	if (all) {
-		rc = state_save_all(g, line, len);
+		rc = state_save_all(g, line.data, line.len);
 	} else {
 		/* if it fails the size differs: see state_may_append() */
-		rc = kf_file_append(g->state.fd, line, len);
-		g->state.appended += len;
+		rc = kf_file_append(g->state.fd, line.data, line.len);
+		g->state.appended += line.len;
 		g->rewrite = rc != 0;
 	}
-	free(line);
+	kf_buf_free(&line);
 	if (rc == 0)
 		state_forget_changes(g);
 	return rc;
