@@ -67,6 +67,13 @@ static bool exporter_add_files(struct kf_scrape *scrape)
 				"files in the stats directories, by the result of reading them"),
 			kf_page_labels(page, &label, 1), g->files[i]);
 	}
+	kf_family_int(
+		page,
+		kf_page_family(
+			page, "konfiscator_exporter_full_directories",
+			KF_METRIC_GAUGE, "",
+			"stats directories with more names than are read"),
+		"", g->left.nr_dirs);
 	if (g->conf.outside)
 		kf_family_int(
 			page,

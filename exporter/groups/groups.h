@@ -150,7 +150,7 @@ struct kf_bad_file {
 	bool present;
 };
 
-#define KF_MEMBER_BUCKETS 4096
+#define KF_MEMBER_BUCKETS 32768
 #define KF_SEEN_ROWS 256 /* of a ledger */
 
 /* The open state file; see state.h. */
@@ -177,11 +177,13 @@ struct kf_groups {
 	struct kf_bad_file *bad;
 	unsigned int nr_bad;
 	unsigned int files[KF_NR_READ_RESULTS];
-	uint64_t dropped; /* processes that went into "other" */
+	struct kf_find_left left; /* what the last scan left out */
+	uint64_t dropped;	  /* processes that went into "other" */
 	uint64_t save_errors;
 	unsigned int hidden; /* processes that could not be examined */
 	bool hidden_said;
 	bool late_said;
+	bool left_said;
 	bool some_gone;	     /* some members lost their file in the last scan */
 	bool some_to_delete; /* some files are to be deleted */
 	bool dirty;	     /* the state file is out of date */
@@ -341,6 +343,12 @@ bool kf_file_is_gone(const char *path);
  */
 void kf_groups_complain(struct kf_groups *g, const char *path,
 			enum kf_read_result result, int error);
+
+/**
+ * kf_groups_tell() - log what a scan did not read, and count it
+ * @g:		the groups, locked, after all files were read
+ */
+void kf_groups_tell(struct kf_groups *g);
 
 /**
  * kf_member_bucket() - get the hash bucket of a file

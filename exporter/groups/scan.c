@@ -23,12 +23,10 @@
 #include "exporter/buf.h"
 #include "exporter/clock.h"
 #include "exporter/groups/ledgers.h"
-#include "exporter/log.h"
 #include "exporter/groups/state.h"
 #include "exporter/groups/tags.h"
 #include "stats/ledger-layout.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +34,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_BAD_FILES 1000
 #define DELETED_S 60 /* longer than writing a ledger takes */
 
 /* The part of a member's counter beyond its base. */
@@ -153,82 +150,6 @@ static bool scan_settle(struct kf_groups *g, struct kf_member *m, time_t now)
 		return kf_member_end_folded(g, m, now);
 	return kf_member_has_ended(m) ? kf_member_end(g, m, now)
 				      : place_living(g, m);
-}
-
-void kf_groups_complain(struct kf_groups *g, const char *path,
-			enum kf_read_result result, int error)
-{
-	struct kf_bad_file *b;
-
-	for (b = g->bad; b; b = b->next) {
-		if (b->result == result && strcmp(b->path, path) == 0) {
-			b->present = true;
-			return;
-		}
-	}
-	/* log late files only once */
-	if (result == KF_READ_NOT_READY || result == KF_READ_LATE ||
-	    g->nr_bad >= MAX_BAD_FILES)
-		return;
-	b = calloc(1, sizeof(*b));
-	if (!b)
-		return;
-	b->path = strdup(path);
-	if (!b->path) {
-		free(b);
-		return;
-	}
-	b->result = result;
-	b->present = true;
-	b->next = g->bad;
-	g->bad = b;
-	g->nr_bad++;
-	kf_log(KF_LOG_WARN, "stats file skipped", "path", path, "result",
-	       kf_read_result_name(result), "error",
-	       result == KF_READ_ERROR ? strerror(error) : "", NULL);
-}
-
-/* Count as an unreadable file, so that missing files are noticed. */
-static void scan_look_at_dir(struct kf_groups *g, const char *dir)
-{
-	int fd = kf_place_open(dir);
-
-	if (fd >= 0) {
-		close(fd);
-		return;
-	}
-	/* some of the library's default directories may not exist */
-	if (errno == ENOENT && !g->conf.dirs)
-		return;
-	g->files[KF_READ_ERROR]++;
-	kf_groups_complain(g, dir, KF_READ_ERROR, errno);
-}
-
-static void scan_look_at_dirs(struct kf_groups *g)
-{
-	char **own = g->conf.dirs ? NULL : kf_default_dirs();
-	const char *const *dirs = own ? (const char *const *)own : g->conf.dirs;
-
-	for (; dirs && *dirs; dirs++)
-		scan_look_at_dir(g, *dirs);
-	free(own);
-}
-
-static void forget_bad_files(struct kf_groups *g)
-{
-	struct kf_bad_file **at = &g->bad, *b;
-
-	while ((b = *at)) {
-		if (b->present) {
-			b->present = false;
-			at = &b->next;
-			continue;
-		}
-		*at = b->next;
-		free(b->path);
-		free(b);
-		g->nr_bad--;
-	}
 }
 
 /* Its key in a ledger: that of its own row, or of its program. */
@@ -495,17 +416,6 @@ static void forget_groups(struct kf_groups *g, time_t now)
 	}
 }
 
-static void scan_tell_late(struct kf_groups *g)
-{
-	char nr[16];
-
-	snprintf(nr, sizeof(nr), "%u", g->files[KF_READ_LATE]);
-	if (g->files[KF_READ_LATE] && !g->late_said)
-		kf_log(KF_LOG_WARN, "some stats files were not read in time",
-		       "files", nr, NULL);
-	g->late_said = g->files[KF_READ_LATE];
-}
-
 static unsigned int scan_tables(const struct kf_groups_conf *conf)
 {
 	return (conf->tags ? KF_TABLE_TAGS : 0) |
@@ -521,6 +431,7 @@ static int scan_all(struct kf_groups *g, uint64_t until_ns)
 			       .file_cache = g->file_cache,
 			       .until_ns = until_ns,
 			       .skip = scan_skip_file,
+			       .left = &g->left,
 			       .places = &g->places,
 			       .hidden = g->conf.outside ? &g->hidden : NULL};
 	struct kf_group *group;
@@ -533,14 +444,7 @@ static int scan_all(struct kf_groups *g, uint64_t until_ns)
 		group->oldest_ns = 0;
 	}
 	done = kf_files_visit(&find, scan_file, g) == 0;
-	scan_look_at_dirs(g);
-	forget_bad_files(g);
-	scan_tell_late(g);
-	if (g->hidden && !g->hidden_said)
-		kf_log(KF_LOG_WARN,
-		       "some containers cannot be examined: CAP_SYS_PTRACE is missing",
-		       NULL);
-	g->hidden_said = g->hidden_said || g->hidden;
+	kf_groups_tell(g);
 	done = done && kf_ledgers_scan(g, until_ns, now);
 	done = done && kf_members_each(g, scan_settle_or_check, now);
 	g->some_gone = g->some_to_delete = false;

@@ -90,7 +90,7 @@ bool kf_claim_lies(const struct kf_life_view *view,
 /* Files sorted by process; most processes have one file. */
 struct order {
 	int32_t pid;
-	struct kf_file *file;
+	struct kf_listed *file;
 };
 
 static int claim_compare(uint64_t a, uint64_t b)
@@ -98,23 +98,22 @@ static int claim_compare(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-static int by_age(const struct kf_file *a, const struct kf_file *b)
+static int by_age(const struct kf_listed *a, const struct kf_listed *b)
 {
-	int cmp = claim_compare(a->snap.id.created_ns, b->snap.id.created_ns);
+	int cmp = claim_compare(a->created_ns, b->created_ns);
 
 	return cmp ? cmp : strcmp(a->name, b->name);
 }
 
-static int by_process(const struct kf_file *fa, const struct kf_file *fb)
+static int by_process(const struct kf_listed *a, const struct kf_listed *b)
 {
-	const struct kf_stats_identity *a = &fa->snap.id, *b = &fb->snap.id;
-	int cmp = (a->pid > b->pid) - (a->pid < b->pid);
+	int cmp = (a->id_pid > b->id_pid) - (a->id_pid < b->id_pid);
 
 	if (!cmp)
 		cmp = claim_compare(a->pid_ns, b->pid_ns);
 	if (!cmp)
 		cmp = claim_compare(a->start_ticks, b->start_ticks);
-	return cmp ? cmp : memcmp(a->boot_id, b->boot_id, sizeof(a->boot_id));
+	return cmp ? cmp : claim_compare(a->boot, b->boot);
 }
 
 static int by_order(const void *va, const void *vb)
@@ -126,7 +125,7 @@ static int by_order(const void *va, const void *vb)
 		return a->pid < b->pid ? -1 : 1;
 	cmp = by_process(a->file, b->file);
 	if (!cmp)
-		cmp = claim_compare(a->file->snap.owner, b->file->snap.owner);
+		cmp = claim_compare(a->file->owner, b->file->owner);
 	return cmp ? cmp : by_age(a->file, b->file);
 }
 
@@ -134,28 +133,28 @@ static int by_order(const void *va, const void *vb)
 struct same {
 	struct order *order;
 	unsigned int nr;
-	const struct kf_file *strong; /* newest of an owner with all claims */
+	const struct kf_listed *strong; /* newest of an owner with all claims */
 	bool mixed; /* files of several owners claim to be alive */
 };
 
-static bool is_strong(const struct kf_file *f)
+static bool is_strong(const struct kf_listed *f)
 {
-	return f->firm || !f->snap.owner;
+	return f->firm || !f->owner;
 }
 
 static void look_through(struct same *same)
 {
-	const struct kf_file *alive = NULL;
+	const struct kf_listed *alive = NULL;
 
 	for (unsigned int i = 0; i < same->nr; i++) {
-		const struct kf_file *f = same->order[i].file;
+		const struct kf_listed *f = same->order[i].file;
 
 		if (is_strong(f) &&
 		    (!same->strong || by_age(same->strong, f) < 0))
 			same->strong = f;
 		if (f->life != KF_LIFE_ALIVE)
 			continue;
-		if (alive && alive->snap.owner != f->snap.owner)
+		if (alive && alive->owner != f->owner)
 			same->mixed = true;
 		alive = f;
 	}
@@ -164,10 +163,9 @@ static void look_through(struct same *same)
 /* Whether a newer file replaces the @i-th. */
 static bool has_newer(const struct same *same, unsigned int i)
 {
-	const struct kf_file *f = same->order[i].file;
+	const struct kf_listed *f = same->order[i].file;
 
-	if (i + 1 < same->nr &&
-	    same->order[i + 1].file->snap.owner == f->snap.owner)
+	if (i + 1 < same->nr && same->order[i + 1].file->owner == f->owner)
 		return true;
 	return same->strong && by_age(f, same->strong) < 0;
 }
@@ -178,7 +176,7 @@ static int claim_settle(struct same *same, const struct kf_claim_verdicts *v)
 
 	look_through(same);
 	for (unsigned int i = 0; !rc && i < same->nr; i++) {
-		struct kf_file *f = same->order[i].file;
+		struct kf_listed *f = same->order[i].file;
 
 		if (same->mixed && f->life == KF_LIFE_ALIVE && !f->firm)
 			rc = v->conflict(v->ctx, f);
@@ -192,7 +190,7 @@ static unsigned int same_from(const struct order *order, unsigned int nr)
 {
 	unsigned int i = 1;
 
-	if (!order[0].file->snap.id.start_ticks)
+	if (!order[0].file->start_ticks)
 		return 1;
 	while (i < nr && order[i].pid == order[0].pid &&
 	       !by_process(order[0].file, order[i].file))
@@ -200,7 +198,8 @@ static unsigned int same_from(const struct order *order, unsigned int nr)
 	return i;
 }
 
-int kf_claims_settle(struct kf_files *files, const struct kf_claim_verdicts *v)
+int kf_claims_settle(struct kf_listing *files,
+		     const struct kf_claim_verdicts *v)
 {
 	struct order *order = calloc(files->nr + 1, sizeof(*order));
 	unsigned int nr = 0;
@@ -209,10 +208,10 @@ int kf_claims_settle(struct kf_files *files, const struct kf_claim_verdicts *v)
 	if (!order)
 		return -1;
 	for (unsigned int i = 0; i < files->nr; i++) {
-		struct kf_file *f = &files->file[i];
+		struct kf_listed *f = &files->file[i];
 
-		if (f->snap.result == KF_READ_OK)
-			order[nr++] = (struct order){f->snap.id.pid, f};
+		if (f->ok)
+			order[nr++] = (struct order){f->id_pid, f};
 	}
 	qsort(order, nr, sizeof(*order), by_order);
 	for (unsigned int i = 0; !rc && i < nr;) {

@@ -9,7 +9,7 @@
 #ifndef KF_READER_CLAIM_H
 #define KF_READER_CLAIM_H
 
-#include "reader/internal.h"
+#include "reader/listed.h"
 
 enum kf_claim {
 	KF_CLAIM_NONE,	/* the owner is not a user of the process */
@@ -47,8 +47,8 @@ bool kf_claim_lies(const struct kf_life_view *view,
 
 /* The verdict on a file that has newer files of its process. */
 struct kf_claim_verdicts {
-	int (*execed)(void *ctx, struct kf_file *f);
-	int (*conflict)(void *ctx, struct kf_file *f);
+	int (*execed)(void *ctx, struct kf_listed *f);
+	int (*conflict)(void *ctx, struct kf_listed *f);
 	void *ctx;
 };
 
@@ -65,6 +65,7 @@ struct kf_claim_verdicts {
  *
  * Return: 0, or -1 when out of memory, or the result of @v.
  */
-int kf_claims_settle(struct kf_files *files, const struct kf_claim_verdicts *v);
+int kf_claims_settle(struct kf_listing *files,
+		     const struct kf_claim_verdicts *v);
 
 #endif

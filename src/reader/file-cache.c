@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 struct kf_file_cache *kf_file_cache_new(void)
@@ -22,6 +23,9 @@ struct kf_file_cache *kf_file_cache_new(void)
 
 	if (!cache)
 		return NULL;
+	if (getrandom(&cache->key, sizeof(cache->key), 0) < 0)
+		cache->key = kf_clock_ns() << 16;
+	cache->key |= 1;
 	pthread_mutex_init(&cache->ids.lock, NULL);
 	for (int i = 0; i < KF_FILE_CACHE_READERS; i++) {
 		cache->descs[i].ids = &cache->ids;
@@ -33,11 +37,11 @@ struct kf_file_cache *kf_file_cache_new(void)
 static struct kf_cached_file **file_cache_bucket(struct kf_file_cache *cache,
 						 const char *name)
 {
-	uint32_t h = 2166136261u;
+	uint64_t h = cache->key;
 
 	for (; *name; name++)
-		h = (h ^ (unsigned char)*name) * 16777619u;
-	return &cache->file[(h ^ h >> 16) % KF_FILE_CACHE_BUCKETS];
+		h = (h ^ (unsigned char)*name) * cache->key;
+	return &cache->file[(h >> 40) % KF_FILE_CACHE_BUCKETS];
 }
 
 struct kf_cached_file *kf_file_cache_get(struct kf_file_cache *cache,
@@ -59,14 +63,14 @@ struct kf_cached_file *kf_file_cache_get(struct kf_file_cache *cache,
 		e->dir_dev = dir->dev;
 		e->dir_ino = dir->ino;
 		e->file_ino = ino;
-		e->fd = e->procfd = -1;
+		e->procfd = -1;
 		memcpy(e->name, name, len);
 		e->next = *at;
 		*at = e;
 	}
 	/* another file has the name now */
 	if (e->file_ino != ino)
-		kf_cached_file_close(e);
+		kf_cached_file_forget(e);
 	e->file_ino = ino;
 	e->listed = true;
 	return e;
@@ -80,13 +84,34 @@ static void drop_process(struct kf_cached_file *e)
 	e->text = 0;
 }
 
-void kf_cached_file_close(struct kf_cached_file *e)
+void kf_cached_file_forget(struct kf_cached_file *e)
 {
 	drop_process(e);
-	if (e->fd >= 0)
-		close(e->fd);
-	e->fd = -1;
+	e->slow = e->known = e->odd = e->owned = false;
 	e->described = 0;
+}
+
+static bool is_unlisted(const struct kf_cached_file *e,
+			const struct kf_place *dir)
+{
+	return !e->listed && e->known && e->dir_ino == dir->ino &&
+	       e->dir_dev == dir->dev;
+}
+
+int kf_file_cache_unlisted(struct kf_file_cache *cache,
+			   const struct kf_place *dir,
+			   int (*fn)(void *ctx, struct kf_cached_file *e),
+			   void *ctx)
+{
+	int rc = 0;
+
+	for (int i = 0; i < KF_FILE_CACHE_BUCKETS; i++) {
+		struct kf_cached_file *e = cache->file[i];
+
+		for (; e && !rc; e = e->next)
+			rc = is_unlisted(e, dir) ? fn(ctx, e) : 0;
+	}
+	return rc;
 }
 
 static void file_cache_sweep_bucket(struct kf_cached_file **at)
@@ -100,7 +125,7 @@ static void file_cache_sweep_bucket(struct kf_cached_file **at)
 			continue;
 		}
 		*at = e->next;
-		kf_cached_file_close(e);
+		kf_cached_file_forget(e);
 		free(e);
 	}
 }
@@ -134,45 +159,6 @@ int kf_file_cache_move_fd(int fd)
 	return high;
 }
 
-void kf_cached_file_store(struct kf_cached_file *e, const struct kf_source *src,
-			  const struct kf_snapshot *s)
-{
-	kf_cached_file_close(e);
-	e->fd = fcntl(src->fd, F_DUPFD_CLOEXEC, KF_FILE_CACHE_LOWEST);
-	e->size = s->file_size;
-	e->described = s->described;
-	e->dev = s->dev;
-	e->ino = s->ino;
-	e->owner = s->owner;
-	e->h = src->h;
-	e->id = s->id;
-	e->ending = s->ending;
-}
-
-static bool same_place(const struct kf_stats_section *a,
-		       const struct kf_stats_section *b)
-{
-	return a->offset == b->offset && a->entry_size == b->entry_size;
-}
-
-static bool same_table(const struct kf_stats_section *a,
-		       const struct kf_stats_section *b)
-{
-	return same_place(a, b) && a->nr == b->nr;
-}
-
-bool kf_cached_file_matches(const struct kf_cached_file *e,
-			    const struct kf_stats_header *h)
-{
-	return e->h.minor == h->minor &&
-	       same_table(&e->h.identity, &h->identity) &&
-	       same_table(&e->h.descs, &h->descs) &&
-	       same_table(&e->h.classes, &h->classes) &&
-	       same_table(&e->h.words, &h->words) &&
-	       same_place(&e->h.slots, &h->slots) &&
-	       same_place(&e->h.more, &h->more);
-}
-
 /* Reads the name of a process; false if kf_life_of() has to be asked. */
 static bool read_comm(struct kf_life_view *view, const struct kf_cached_file *e)
 {
@@ -203,11 +189,20 @@ bool kf_statm_read(int procfd, struct kf_statm *m)
 	return true;
 }
 
+/* Whether the file, or one that took its place, still names the process. */
+static bool names_process(const struct kf_cached_file *e,
+			  const struct kf_snapshot *s)
+{
+	return e->id_pid == s->id.pid && e->start_ticks == s->id.start_ticks &&
+	       e->claimed_by == s->owner;
+}
+
 bool kf_cached_file_is_alive(struct kf_life_view *view,
-			     struct kf_cached_file *e, int dirfd,
+			     struct kf_cached_file *e,
+			     const struct kf_snapshot *s, int dirfd,
 			     struct kf_statm *m)
 {
-	if (e->fd < 0 || e->procfd < 0 || !read_comm(view, e) ||
+	if (e->procfd < 0 || !names_process(e, s) || !read_comm(view, e) ||
 	    !kf_statm_read(e->procfd, m))
 		return false;
 	/* a zombie has no memory: kf_life_of() decides */
@@ -217,8 +212,8 @@ bool kf_cached_file_is_alive(struct kf_life_view *view,
 	if (m->text == e->text && !strcmp(view->comm, e->comm) &&
 	    ++e->looked % KF_EXE_EVERY)
 		return true;
-	if (kf_life_execed(view, e->pid, &e->id, dirfd, e->name) ||
-	    kf_claim_of(view, e->pid, e->owner) == KF_CLAIM_NONE)
+	if (kf_life_execed(view, e->pid, &s->id, dirfd, e->name) ||
+	    kf_claim_of(view, e->pid, s->owner) == KF_CLAIM_NONE)
 		return false;
 	e->text = m->text;
 	memcpy(e->comm, view->comm, sizeof(e->comm));
@@ -229,13 +224,16 @@ void kf_cached_file_store_process(struct kf_life_view *view,
 				  struct kf_cached_file *e,
 				  const struct kf_file *f)
 {
+	const struct kf_stats_identity *id = &f->snap.id;
+
 	drop_process(e);
-	if (e->fd < 0)
-		return;
 	e->procfd = kf_file_cache_move_fd(kf_proc_open(view->procfd, f->pid));
 	e->pid = f->pid;
+	e->id_pid = id->pid;
+	e->start_ticks = id->start_ticks;
+	e->claimed_by = f->snap.owner;
 	e->firm = f->firm;
 	/* check that the pid was not reused before the directory was opened */
-	if (e->procfd >= 0 && kf_life_start(view, f->pid) != e->id.start_ticks)
+	if (e->procfd >= 0 && kf_life_start(view, f->pid) != id->start_ticks)
 		drop_process(e);
 }

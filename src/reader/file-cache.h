@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The cache of a search: stats files that stay open until the next search, and
- * the directories of their processes in procfs. Nothing outside src/reader
- * includes this header.
+ * The cache of a search: what does not change in a stats file, and the
+ * directory of its process in procfs, which stays open until the next search.
+ * The files are opened each time, so that a process takes one descriptor.
+ * Nothing outside src/reader includes this header.
  *
  * Promises that the cache changes only two answers, which may be up to
  * KF_EXE_EVERY searches late: that a process has other user ids now, and that
@@ -14,14 +15,13 @@
 
 #include "reader/internal.h"
 
-#define KF_FILE_CACHE_BUCKETS 4096
+#define KF_FILE_CACHE_BUCKETS 16384
 #define KF_FILE_CACHE_READERS 4
 #define KF_FILE_CACHE_LOWEST 1024 /* lowest descriptor that the cache uses */
 #define KF_EXE_EVERY 8
 
 /*
- * A file by its directory, name and inode, with the parts of its contents that
- * do not change. One reader at a time uses an entry.
+ * A file by its directory, name and inode. One reader at a time uses an entry.
  */
 struct kf_cached_file {
 	struct kf_cached_file *next; /* in its bucket */
@@ -30,18 +30,19 @@ struct kf_cached_file {
 	uint64_t file_ino; /* from the directory entry */
 	bool listed;	   /* listed by the current search */
 	bool slow;	   /* reading took long the last time */
-	int fd;		   /* -1: not open, and nothing is cached */
-	uint64_t size;
-	uint64_t described; /* this and the next: see struct kf_snapshot */
-	uint64_t dev;
-	uint64_t ino;
+	bool known;	   /* it was a stats file the last time */
+	bool odd;	   /* it was none */
+	bool owned;	   /* @owner is known */
 	uint32_t owner;
-	struct kf_stats_header h;
-	struct kf_stats_identity id;
-	struct kf_stats_ending ending; /* when the file was opened */
+	uint64_t described; /* of struct kf_snapshot, with @descs; 0: unknown */
+	struct kf_stats_section descs;
+	uint64_t created_ns; /* of the file that was @described */
 	/* of its process, while it is alive */
 	int procfd; /* its directory in procfs; -1: not open */
 	int32_t pid;
+	int32_t id_pid; /* this and the next are in the file */
+	uint64_t start_ticks;
+	uint32_t claimed_by; /* owner of the file that named the process */
 	bool firm;	     /* as in struct kf_file */
 	uint64_t text;	     /* pages of its program's code; 0: not read */
 	unsigned int looked; /* number of searches that compared @text */
@@ -51,6 +52,8 @@ struct kf_cached_file {
 
 struct kf_file_cache {
 	struct kf_cached_file *file[KF_FILE_CACHE_BUCKETS];
+	uint64_t key;	    /* of the hash: others choose the names */
+	unsigned int later; /* where the last search of late files ended */
 	struct kf_desc_ids ids;
 	struct kf_desc_cache descs[KF_FILE_CACHE_READERS]; /* one a reader */
 };
@@ -67,6 +70,22 @@ struct kf_file_cache {
 struct kf_cached_file *kf_file_cache_get(struct kf_file_cache *cache,
 					 const struct kf_place *dir,
 					 const char *name, uint64_t ino);
+
+/**
+ * kf_file_cache_unlisted() - pass the stats files of a directory that were not
+ *			      listed
+ * @cache:	the cache
+ * @dir:	the directory
+ * @fn:		called for each, to note it as listed; a result other than 0
+ *		ends it
+ * @ctx:	passed to @fn
+ *
+ * Return: 0, or the result of @fn.
+ */
+int kf_file_cache_unlisted(struct kf_file_cache *cache,
+			   const struct kf_place *dir,
+			   int (*fn)(void *ctx, struct kf_cached_file *e),
+			   void *ctx);
 
 /**
  * kf_file_cache_sweep() - drop the files that were not listed since the last
@@ -87,34 +106,12 @@ void kf_file_cache_sweep(struct kf_file_cache *cache);
 int kf_file_cache_move_fd(int fd);
 
 /**
- * kf_cached_file_store() - store a file that was read in its entry
- * @e:		out: the entry
- * @src:	the file, which the caller closes: the entry has a duplicate
- * @s:		what was read
- *
- * Context: the reader that uses the entry.
- */
-void kf_cached_file_store(struct kf_cached_file *e, const struct kf_source *src,
-			  const struct kf_snapshot *s);
-
-/**
- * kf_cached_file_matches() - whether the layout of a file is the cached one
- * @e:		the entry
- * @h:		the file's header as it is now
- *
- * Context: the reader that uses the entry.
- * Return: false if a part changed that never should: read the file anew.
- */
-bool kf_cached_file_matches(const struct kf_cached_file *e,
-			    const struct kf_stats_header *h);
-
-/**
- * kf_cached_file_close() - close the file and its process, and forget both
+ * kf_cached_file_forget() - close the process of a file, and forget both
  * @e:		the entry, empty afterwards
  *
  * Context: the reader that uses the entry.
  */
-void kf_cached_file_close(struct kf_cached_file *e);
+void kf_cached_file_forget(struct kf_cached_file *e);
 
 /* What statm says, in pages. */
 struct kf_statm {
@@ -137,6 +134,7 @@ bool kf_statm_read(int procfd, struct kf_statm *m);
  * kf_cached_file_is_alive() - whether a process still runs its file's program
  * @view:	the view; its comm is the process' name afterwards
  * @e:		the file's entry
+ * @s:		the file as it is now
  * @dirfd:	as for kf_life_of()
  * @m:		out: the memory of the process
  *
@@ -144,7 +142,8 @@ bool kf_statm_read(int procfd, struct kf_statm *m);
  * Return: true if it certainly does; otherwise ask kf_life_of().
  */
 bool kf_cached_file_is_alive(struct kf_life_view *view,
-			     struct kf_cached_file *e, int dirfd,
+			     struct kf_cached_file *e,
+			     const struct kf_snapshot *s, int dirfd,
 			     struct kf_statm *m);
 
 /**

@@ -7,26 +7,25 @@
  * cannot be read are in the list too, with the reason in their result.
  */
 #include "reader/claim.h"
-#include "reader/internal.h"
-#include "reader/file-cache.h"
+#include "reader/file-process.h"
 #include "reader/outside.h"
-#include "reader/proc.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MAX_READERS KF_FILE_CACHE_READERS
-#define MAX_OUTSIDE 20000     /* most names in others' directories */
 #define FILES_A_READER 64     /* fewest files for which a thread is started */
 #define FILE_NS 1000000000ull /* most time for one file */
+#define BRIEF_NS 100000000ull /* ... that does not come last */
 #define SLOW_NS 20000000ull   /* a slower file comes last in the next search */
-#define TORN_NS 60000000ull   /* most time that a writer may be preempted */
+#define LATER_NS \
+	500000000ull	    /* for files that come last, if others take less */
+#define TORN_NS 60000000ull /* most time that a writer may be preempted */
 #define TORN_PAUSE_US 2000
 
 /*
@@ -34,6 +33,7 @@
  * A reader owns the file that it took; @lock guards all other members.
  */
 struct search {
+	struct kf_listing list;
 	struct kf_files *out;
 	const char *procfs;
 	const char *part; /* or NULL */
@@ -41,17 +41,19 @@ struct search {
 	bool memory;
 	unsigned int room;
 	struct kf_places *places;
-	bool outside; /* other users chose the directories */
-	unsigned int nr_outside;
-	kf_file_visit *visit; /* NULL: snapshots stay in the list */
+	bool outside;	      /* other users chose the directories */
+	kf_file_visit *visit; /* NULL: snapshots stay in @out */
 	bool (*skip)(void *ctx, const struct kf_file *file); /* or NULL */
 	void *ctx;
 	struct kf_file_cache *file_cache; /* or NULL */
+	struct kf_find_left *left;	  /* NULL: users are not limited */
 	pthread_mutex_t lock;		  /* held while @visit runs */
+	uint64_t began_ns;
 	uint64_t until_ns;
-	bool again;	      /* only files that were left to the next turn */
+	bool later;	      /* only files that were left to the last turn */
 	bool last;	      /* ... as they are */
-	atomic_uint nr_again; /* number of files left to the next turn */
+	unsigned int begin;   /* ... from this one on */
+	atomic_uint nr_again; /* number of files left to the last turn */
 	atomic_uint nr_readers;
 	atomic_uint next;
 	atomic_int rc;
@@ -63,20 +65,69 @@ struct reader {
 	struct kf_life_view view;
 	struct kf_desc_cache own;
 	struct kf_desc_cache *cache; /* @own, or a cached one */
+	uint64_t used_ns;	     /* processor time */
 };
 
-static bool life_ended(enum kf_life life)
+/* A listed file that was not read yet, or not in this turn. */
+static struct kf_file search_file_of(const struct search *se,
+				     const struct kf_listed *l)
 {
-	return life == KF_LIFE_DEAD || life == KF_LIFE_EXECED;
+	const struct kf_place *place = &se->places->place[l->place];
+
+	return (struct kf_file){.dir = place->name,
+				.name = l->name,
+				.dirfd = place->fd,
+				.outside = place->outside,
+				.regular = l->regular,
+				.life = KF_LIFE_UNKNOWN,
+				.cached = l->cached};
 }
 
-/* Passes a file to @visit, then frees its snapshot except the identity. */
-static int hand_over(struct search *se, struct kf_file *f)
+static struct kf_file *file_add(struct search *se)
+{
+	struct kf_files *out = se->out;
+
+	if (out->nr == se->room) {
+		unsigned int room = se->room ? 2 * se->room : 16;
+		struct kf_file *f = realloc(out->file, room * sizeof(*f));
+
+		if (!f)
+			return NULL;
+		out->file = f;
+		se->room = room;
+	}
+	return &out->file[out->nr++];
+}
+
+/* Keeps a file and its snapshot in the list, which may have it already. */
+static int file_keep(struct search *se, struct kf_listed *l,
+		     const struct kf_file *f)
+{
+	struct kf_file *to = l->kept ? &se->out->file[l->kept - 1] : NULL;
+
+	if (to) {
+		kf_snapshot_release(&to->snap);
+		to->snap = f->snap;
+		return 0;
+	}
+	to = file_add(se);
+	if (!to)
+		return -1;
+	l->kept = se->out->nr;
+	*to = *f;
+	to->cached = NULL;
+	to->dir = strdup(f->dir);
+	to->name = strdup(f->name);
+	return to->dir && to->name ? 0 : -1;
+}
+
+/* Passes a file to @visit and frees its snapshot, or keeps both. */
+static int hand_over(struct search *se, struct kf_listed *l, struct kf_file *f)
 {
 	int rc;
 
 	if (!se->visit)
-		return 0;
+		return file_keep(se, l, f);
 	pthread_mutex_lock(&se->lock);
 	rc = se->visit(se->ctx, f);
 	pthread_mutex_unlock(&se->lock);
@@ -84,168 +135,78 @@ static int hand_over(struct search *se, struct kf_file *f)
 	return rc;
 }
 
-static void read_again(const struct search *se, int dirfd, struct kf_file *f)
+/* The deadline of a file that is read now. */
+static uint64_t search_until(const struct search *se)
+{
+	uint64_t most = se->left && !se->later ? BRIEF_NS : FILE_NS;
+
+	return KF_MIN(se->until_ns, kf_clock_ns() + most);
+}
+
+/* Return: false if it cannot be read any more. */
+static bool read_again(const struct search *se, struct kf_file *f)
 {
 	/* the process has ended, so a torn read is final */
 	bool torn = false;
-	const struct kf_read_how how = {
-		.tables = se->tables, .until_ns = se->until_ns, .torn = &torn};
+	const struct kf_read_how how = {.tables = se->tables,
+					.until_ns = search_until(se),
+					.torn = &torn};
 	struct kf_snapshot s;
 
-	kf_snapshot_read_as(dirfd, f->name, &how, &s);
+	kf_snapshot_read_as(f->dirfd, f->name, &how, &s);
 	/* the name has another file now */
 	if (s.result != KF_READ_OK || s.dev != f->snap.dev ||
 	    s.ino != f->snap.ino) {
 		kf_snapshot_release(&s);
-		return;
+		return false;
 	}
 	kf_snapshot_release(&f->snap);
 	f->snap = s;
-}
-
-static struct kf_file *file_add(struct search *se, const struct dirent *de)
-{
-	const struct kf_place *place = &se->places->place[se->places->nr - 1];
-	struct kf_files *out = se->out;
-	struct kf_file *f;
-
-	if (out->nr == se->room) {
-		unsigned int room = se->room ? 2 * se->room : 16;
-
-		f = realloc(out->file, room * sizeof(*f));
-		if (!f)
-			return NULL;
-		out->file = f;
-		se->room = room;
-	}
-	f = &out->file[out->nr];
-	memset(f, 0, sizeof(*f));
-	f->dir = strdup(place->name);
-	f->name = strdup(de->d_name);
-	if (!f->dir || !f->name) {
-		free(f->dir);
-		free(f->name);
-		return NULL;
-	}
-	f->outside = se->outside;
-	f->regular = de->d_type == DT_REG;
-	f->dirfd = place->fd;
-	/* an open file of a container would keep its mount busy */
-	if (se->file_cache && f->regular && !f->outside)
-		f->cached = kf_file_cache_get(se->file_cache, place, f->name,
-					      (uint64_t)de->d_ino);
-	out->nr++;
-	return f;
-}
-
-/* A file that was removed after the directory was listed is dropped. */
-static void file_forget(struct kf_file *f)
-{
-	free(f->dir);
-	free(f->name);
-	f->dir = NULL;
-	f->name = NULL;
-}
-
-static void note_memory(struct kf_file *f, const struct kf_statm *m)
-{
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-
-	f->resident = m->resident * page;
-	f->shared = m->shared * page;
-}
-
-static bool still_alive(struct reader *r, struct kf_file *f)
-{
-	struct kf_statm m;
-
-	if (!f->cached ||
-	    !kf_cached_file_is_alive(&r->view, f->cached, f->dirfd, &m))
-		return false;
-	f->life = KF_LIFE_ALIVE;
-	f->firm = f->cached->firm;
-	f->pid = f->cached->pid;
-	memcpy(f->comm, r->view.comm, sizeof(f->comm));
-	if (r->se->memory)
-		note_memory(f, &m);
 	return true;
 }
 
-static void set_conflict(struct kf_file *f)
-{
-	f->snap.result = KF_READ_CONFLICT;
-	f->life = KF_LIFE_UNKNOWN;
-	f->pid = 0;
-}
-
-/* Whether the file is believed about its process: see claim.h. */
-static bool may_claim(struct reader *r, struct kf_file *f)
-{
-	enum kf_claim claim;
-
-	if (f->life != KF_LIFE_ALIVE)
-		return !kf_claim_lies(&r->view, &f->snap.id, f->snap.owner);
-	claim = kf_claim_of(&r->view, f->pid, f->snap.owner);
-	f->firm = claim == KF_CLAIM_WHOLE;
-	return claim != KF_CLAIM_NONE;
-}
-
-static void look_at_process(struct reader *r, struct kf_file *f)
-{
-	struct kf_statm m;
-	int procfd;
-
-	f->life = kf_life_of(&r->view, &f->snap.id, f->dirfd, f->name, &f->pid);
-	if (!may_claim(r, f)) {
-		set_conflict(f);
-		return;
-	}
-	if (life_ended(f->life))
-		read_again(r->se, f->dirfd, f);
-	if (!f->pid)
-		return;
-	if (f->cached)
-		kf_cached_file_store_process(&r->view, f->cached, f);
-	memcpy(f->comm, r->view.comm, sizeof(f->comm));
-	if (!r->se->memory)
-		return;
-	procfd = kf_proc_open(r->view.procfd, f->pid);
-	if (kf_statm_read(procfd, &m))
-		note_memory(f, &m);
-	if (procfd >= 0)
-		close(procfd);
-}
-
-/* A file that took long the last time is read after all others. */
-static bool search_leave(struct search *se, struct kf_file *f)
+/* Leaves a file to the last turn. */
+static int search_leave(struct search *se, struct kf_listed *l,
+			struct kf_file *f)
 {
 	kf_snapshot_release(&f->snap);
-	f->again = true;
+	l->turn = KF_TURN_LATER;
 	se->nr_again++;
-	return true;
+	return 0;
 }
 
-/* Return: whether it was read; false if it is left to the next turn. */
-static bool snapshot_read(struct reader *r, struct kf_file *f)
+/* Return: false if the file is left to the last turn. */
+static bool file_read_snapshot(struct reader *r, struct kf_file *f)
 {
 	struct search *se = r->se;
 	uint64_t begin = kf_clock_ns();
 	bool torn = false;
-	const struct kf_read_how how = {
-		.tables = se->tables,
-		.regular = f->regular,
-		.cache = r->cache,
-		.cached = f->cached,
-		.until_ns = KF_MIN(se->until_ns, begin + FILE_NS),
-		.torn = &torn};
+	const struct kf_read_how how = {.tables = se->tables,
+					.regular = f->regular,
+					.cache = r->cache,
+					.cached = f->cached,
+					.until_ns = search_until(se),
+					.torn = &torn};
 
-	if (f->cached && f->cached->slow && !f->again)
-		return !search_leave(se, f);
-	f->again = false;
+	if (f->cached && f->cached->slow && !se->later)
+		return false;
 	kf_snapshot_read_as(f->dirfd, f->name, &how, &f->snap);
 	if (f->cached)
 		f->cached->slow = kf_clock_ns() - begin > SLOW_NS;
-	return !torn || se->last || !search_leave(se, f);
+	if (f->snap.result == KF_READ_LATE && !se->later)
+		return kf_late(se->until_ns);
+	return !torn || se->last;
+}
+
+/* Return: false if the file is left to the last turn. */
+static bool file_find_process(struct reader *r, struct kf_file *f)
+{
+	r->view.brief = r->se->left && !r->se->later;
+	if (!kf_file_find_process(&r->view, f, r->se->memory))
+		return false;
+	if (f->life == KF_LIFE_DEAD || f->life == KF_LIFE_EXECED)
+		read_again(r->se, f);
+	return true;
 }
 
 static bool search_skips(struct search *se, const struct kf_file *f)
@@ -260,26 +221,84 @@ static bool search_skips(struct search *se, const struct kf_file *f)
 	return skipped;
 }
 
-static int file_read(struct reader *r, struct kf_file *f)
+static int file_read(struct reader *r, struct kf_listed *l)
 {
-	f->life = KF_LIFE_UNKNOWN;
-	if (search_skips(r->se, f)) {
-		file_forget(f);
+	struct search *se = r->se;
+	struct kf_file f = search_file_of(se, l);
+
+	if (search_skips(se, &f)) {
+		l->turn = KF_TURN_DONE;
+		if (l->cached)
+			l->cached->known = true;
 		return 0;
 	}
-	if (!snapshot_read(r, f))
+	if (!file_read_snapshot(r, &f))
+		return search_leave(se, l, &f);
+	if (f.snap.result == KF_READ_OK && !file_find_process(r, &f))
+		return search_leave(se, l, &f);
+	l->turn = KF_TURN_DONE;
+	/* it was removed after the directory was listed */
+	if (f.snap.result == KF_READ_ERROR && f.snap.error == ENOENT)
 		return 0;
-	if (f->snap.result == KF_READ_ERROR && f->snap.error == ENOENT) {
-		file_forget(f);
-		return 0;
-	}
-	if (f->snap.result == KF_READ_ERROR && f->snap.error == ENOMEM)
+	if (f.snap.result == KF_READ_ERROR && f.snap.error == ENOMEM)
 		return -1;
-	if (f->snap.result != KF_READ_OK)
-		return hand_over(r->se, f);
-	if (!still_alive(r, f))
-		look_at_process(r, f);
-	return hand_over(r->se, f);
+	kf_listed_note(l, &f);
+	return hand_over(se, l, &f);
+}
+
+/* Counts the file in its user's share; false: it is not read in this turn. */
+static bool search_share(struct search *se, struct kf_listed *l)
+{
+	if (kf_listed_owned(l, se->places->place[l->place].fd)) {
+		pthread_mutex_lock(&se->lock);
+		l->share = kf_share_take(&se->list, l);
+		se->left->surplus += !l->share;
+		pthread_mutex_unlock(&se->lock);
+	}
+	if (l->share && !kf_share_is_over(l->share))
+		return true;
+	l->turn = l->share ? KF_TURN_LATER : KF_TURN_DONE;
+	se->nr_again += l->share != NULL;
+	return false;
+}
+
+/* On a busy machine a reader waits at anyone's files. */
+static uint64_t reader_time(void)
+{
+	struct timespec used;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
+}
+
+static int file_read_in_share(struct reader *r, struct kf_listed *l)
+{
+	uint64_t before = r->used_ns;
+	int rc;
+
+	if (!r->se->later && !search_share(r->se, l))
+		return 0;
+	rc = file_read(r, l);
+	r->used_ns = reader_time();
+	l->share->ns += r->used_ns - before;
+	return rc;
+}
+
+/*
+ * The file with a number, if it is read in this turn, or NULL. Numbers go
+ * through all files, once for each turn before the last.
+ */
+static struct kf_listed *search_file(struct search *se, unsigned int i)
+{
+	struct kf_listed *l = &se->list.file[(i + se->begin) % se->list.nr];
+	unsigned int turn = i / se->list.nr;
+
+	if (l->turn == KF_TURN_LATER)
+		return se->later && (turn || !l->share ||
+				     !kf_share_is_over(l->share))
+			       ? l
+			       : NULL;
+	return l->turn == turn ? l : NULL;
 }
 
 static void *run_reader(void *arg)
@@ -293,10 +312,15 @@ static void *run_reader(void *arg)
 	i = atomic_fetch_add(&se->nr_readers, 1);
 	r.cache = se->file_cache ? &se->file_cache->descs[i] : &r.own;
 	kf_life_open(&r.view, se->procfs);
-	while (!se->rc && (i = atomic_fetch_add(&se->next, 1)) < se->out->nr) {
-		struct kf_file *f = &se->out->file[i];
+	r.used_ns = reader_time();
+	while (!se->rc && (i = atomic_fetch_add(&se->next, 1)) <
+				  KF_TURN_LATER * se->list.nr) {
+		struct kf_listed *l = search_file(se, i);
 
-		rc = se->again && !f->again ? 0 : file_read(&r, f);
+		rc = 0;
+		if (l)
+			rc = se->left ? file_read_in_share(&r, l)
+				      : file_read(&r, l);
 		if (rc)
 			se->rc = rc;
 	}
@@ -308,7 +332,7 @@ static void *run_reader(void *arg)
 /* Starts as many readers as are useful; the caller is one of them. */
 static void run_readers(struct search *se)
 {
-	unsigned int nr = se->out->nr / FILES_A_READER, i;
+	unsigned int nr = se->list.nr / FILES_A_READER, i;
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	pthread_t thread[MAX_READERS];
 
@@ -325,15 +349,30 @@ static void run_readers(struct search *se)
 		pthread_join(thread[--i], NULL);
 }
 
+/* What comes last takes no longer than what came before, or LATER_NS. */
+static void search_limit(struct search *se)
+{
+	uint64_t now = kf_clock_ns();
+
+	se->until_ns = KF_MIN(se->until_ns,
+			      now + KF_MAX(now - se->began_ns, LATER_NS));
+}
+
 /*
  * Torn and slow files are read again, all together: any number of files that
  * stay torn, as their writers were killed, then cost one wait only.
  */
-static void read_again_all(struct search *se)
+static void read_later(struct search *se)
 {
 	uint64_t until = kf_clock_ns() + TORN_NS;
 
-	se->again = true;
+	se->later = true;
+	if (se->left) {
+		search_limit(se);
+		/* so that each file has its turn */
+		se->begin = se->file_cache->later++ * 2654435761u %
+			    (se->list.nr + 1);
+	}
 	while (!se->rc && se->nr_again) {
 		usleep(TORN_PAUSE_US);
 		se->last = kf_late(KF_MIN(until, se->until_ns));
@@ -343,39 +382,18 @@ static void read_again_all(struct search *se)
 }
 
 /* Lists all names of a directory; takes ownership of the descriptor. */
-static int list_names(struct search *se, int fd, const char *path)
+static int list_names(void *ctx, int fd, const char *path)
 {
-	int copy, rc = kf_places_add(se->places, fd, path, se->outside);
-	struct dirent *de;
-	DIR *dir;
+	struct search *se = ctx;
+	int rc = kf_places_add(se->places, fd, path, se->outside);
+	unsigned int number = se->places->nr - 1;
 
 	if (rc < 1) {
 		close(fd);
 		return rc;
 	}
-	rc = 0;
-	copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	dir = copy < 0 ? NULL : fdopendir(copy);
-	if (!dir) {
-		if (copy >= 0)
-			close(copy);
-		return -1;
-	}
-	while (!rc && (de = readdir(dir))) {
-		if (de->d_name[0] == '.' ||
-		    (se->part && !strstr(de->d_name, se->part)))
-			continue;
-		if (se->outside && se->nr_outside++ >= MAX_OUTSIDE)
-			break;
-		rc = file_add(se, de) ? 0 : -1;
-	}
-	closedir(dir);
-	return rc;
-}
-
-static int list_outside(void *ctx, int fd, const char *name)
-{
-	return list_names(ctx, fd, name);
+	return kf_listing_add(&se->list, fd, &se->places->place[number], number,
+			      se->part, se->file_cache);
 }
 
 static int dir_list(struct search *se, const char *path)
@@ -383,17 +401,6 @@ static int dir_list(struct search *se, const char *path)
 	int fd = kf_place_open(path);
 
 	return fd < 0 ? 0 : list_names(se, fd, path);
-}
-
-static void drop_forgotten(struct kf_files *out)
-{
-	unsigned int kept = 0;
-
-	for (unsigned int i = 0; i < out->nr; i++) {
-		if (out->file[i].name)
-			out->file[kept++] = out->file[i];
-	}
-	out->nr = kept;
 }
 
 static int files_by_place(const void *va, const void *vb)
@@ -404,33 +411,54 @@ static int files_by_place(const void *va, const void *vb)
 	return cmp ? cmp : strcmp(a->name, b->name);
 }
 
-static int mark_execed(void *ctx, struct kf_file *f)
+/* The file as it was visited, without its counters. */
+static struct kf_file search_visited(const struct search *se,
+				     const struct kf_listed *l)
+{
+	struct kf_file f = search_file_of(se, l);
+
+	f.snap.owner = l->owner;
+	f.snap.dev = l->dev;
+	f.snap.ino = l->ino;
+	return f;
+}
+
+static int mark_execed(void *ctx, struct kf_listed *l)
 {
 	struct search *se = ctx;
+	struct kf_file f = search_visited(se, l);
 
-	if (f->life == KF_LIFE_EXECED)
+	if (l->life == KF_LIFE_EXECED)
 		return 0;
-	f->life = KF_LIFE_EXECED;
-	f->pid = 0;
-	read_again(se, f->dirfd, f);
-	/* a file that could not be read again has no counters any more */
-	return f->snap.counters ? hand_over(se, f) : 0;
+	f.life = l->life = KF_LIFE_EXECED;
+	if (l->kept) {
+		se->out->file[l->kept - 1].life = f.life;
+		se->out->file[l->kept - 1].pid = 0;
+	}
+	return read_again(se, &f) ? hand_over(se, l, &f) : 0;
 }
 
 /* The file was visited already: visit it again with its final result. */
-static int mark_conflict(void *ctx, struct kf_file *f)
+static int mark_conflict(void *ctx, struct kf_listed *l)
 {
 	struct search *se = ctx;
+	struct kf_file f = search_visited(se, l);
 
-	set_conflict(f);
-	return hand_over(se, f);
+	if (l->cached)
+		l->cached->known = false;
+	if (l->kept) {
+		kf_file_set_conflict(&se->out->file[l->kept - 1]);
+		return 0;
+	}
+	kf_file_set_conflict(&f);
+	return hand_over(se, l, &f);
 }
 
 static int settle_claims(struct search *se)
 {
 	const struct kf_claim_verdicts v = {mark_execed, mark_conflict, se};
 
-	return kf_claims_settle(se->out, &v);
+	return kf_claims_settle(&se->list, &v);
 }
 
 /* Nothing is listed for a process that may not be inspected. */
@@ -467,8 +495,7 @@ static int list_all(struct search *se, const struct kf_find *find)
 		rc = list_of(se, find->pids[i]);
 	if (!rc && find && find->hidden) {
 		se->outside = true;
-		rc = kf_outside_find(se->procfs, find->hidden, list_outside,
-				     se);
+		rc = kf_outside_find(se->procfs, find->hidden, list_names, se);
 	}
 	return rc;
 }
@@ -496,20 +523,32 @@ static int search_dirs(struct search *se, const struct kf_find *find)
 	/* the cache's memory must not stay in a list */
 	se->file_cache = find && se->visit ? find->file_cache : NULL;
 	se->until_ns = find ? find->until_ns : 0;
+	se->began_ns = kf_clock_ns();
 	if (!se->until_ns)
-		se->until_ns = kf_clock_ns() + KF_SEARCH_S * 1000000000ull;
+		se->until_ns = se->began_ns + KF_SEARCH_S * 1000000000ull;
+	se->left = se->file_cache ? find->left : NULL;
+	if (se->left) {
+		*se->left = (struct kf_find_left){0};
+		se->list.share = calloc(KF_NR_SHARES, sizeof(*se->list.share));
+		if (!se->list.share)
+			return -1;
+	}
 	init_lock(&se->lock);
 	rc = list_all(se, find);
 	if (!rc) {
 		run_readers(se);
-		read_again_all(se);
+		read_later(se);
 		rc = se->rc;
 	}
-	drop_forgotten(se->out);
+	if (se->left)
+		search_limit(se);
 	if (!rc)
 		rc = settle_claims(se);
+	if (se->left)
+		se->left->nr_dirs = se->list.nr_full;
 	if (se->file_cache)
 		kf_file_cache_sweep(se->file_cache);
+	kf_listing_release(&se->list);
 	pthread_mutex_destroy(&se->lock);
 	if (rc)
 		kf_files_release(se->out);

@@ -261,6 +261,8 @@ struct kf_life_view {
 	char boot_id[40];
 	char comm[16]; /* name of the last process, unescaped; "": none */
 	bool listed;   /* whether @procs is filled in */
+	bool brief;    /* do not fill it in; out: */
+	bool unsure;   /* ... but the last look-up needed it */
 	unsigned int nr_procs;
 	struct kf_proc *procs;
 };

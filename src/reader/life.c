@@ -224,6 +224,10 @@ static int32_t find_outer(struct kf_life_view *view,
 	    kf_life_start(view, id->outer_pid) == id->start_ticks &&
 	    same_ns(view, id->outer_pid, id->pid_ns))
 		return id->outer_pid;
+	if (!view->listed && view->brief) {
+		view->unsure = true;
+		return 0;
+	}
 	if (!view->listed)
 		list_procs(view);
 	view->comm[0] = '\0';

@@ -27,6 +27,7 @@ enum kf_read_result {
 	/* valid files that are not believed */
 	KF_READ_CONFLICT, /* its owner is not a user of the process it names */
 	KF_READ_IMPOSSIBLE, /* its counters are impossible: see figures.h */
+	KF_READ_SURPLUS,    /* not read: its owner has too many files there */
 	KF_NR_READ_RESULTS
 };
 
@@ -282,7 +283,8 @@ uint64_t kf_snapshot_stat(const struct kf_snapshot *s, enum kf_stat stat);
  * @result:	the result
  *
  * Return: a constant string: "ok", "not_ready", "foreign", "incompatible",
- *	   "damaged", "error", "late", "conflict", "impossible".
+ *	   "damaged", "error", "late", "conflict", "impossible",
+ *	   "surplus".
  */
 const char *kf_read_result_name(enum kf_read_result result);
 
@@ -293,7 +295,6 @@ struct kf_file {
 	int dirfd;    /* descriptor of @dir, while it is open */
 	bool outside; /* @dir is not a path in our mount namespace / */
 	bool regular; /* by the directory entry; false: unknown / */
-	bool again;   /* left to the next turn of the search */
 	enum kf_life life;
 	bool firm;	   /* alive, and the owner's claim is believed */
 	int32_t pid;	   /* pid in procfs; 0: not alive or unknown */
@@ -315,6 +316,17 @@ struct kf_cached_file;
 
 /* Default duration of a search, seconds. */
 #define KF_SEARCH_S 10
+
+/*
+ * What a search that limits users left out. Of a user's files in a directory
+ * those count that the library makes at most, first those that were stats files
+ * at the last search. Files are late if their user's took long, unless time is
+ * left.
+ */
+struct kf_find_left {
+	unsigned int surplus; /* files beyond those of a user */
+	unsigned int nr_dirs; /* directories with too many names to list all */
+};
 
 /* Options of a search. NULL members take the defaults. */
 struct kf_find {
@@ -338,6 +350,11 @@ struct kf_find {
 	 * is read; true: skip the file
 	 */
 	bool (*skip)(void *ctx, const struct kf_file *file);
+	/*
+	 * for kf_files_visit() with a cache, not NULL: limit the files of each
+	 * user
+	 */
+	struct kf_find_left *left;
 	/*
 	 * for kf_files_visit(), not NULL: out: the directories, which stay open
 	 * until kf_places_close(), even if the search fails
@@ -364,9 +381,9 @@ int kf_files_find(const struct kf_find *find, struct kf_files *out);
 /**
  * kf_file_cache_new() - make a cache that keeps files open between searches
  *
- * For repeated searches: a stats file, and its process' directory in procfs,
- * stay open, so that only changing parts are read. Descriptors are above 1023;
- * if there are no more, files are opened each time.
+ * For repeated searches: only the changing parts of a stats file are read, and
+ * its process' directory in procfs stays open. Descriptors are above 1023; if
+ * there are no more, processes are looked up each time.
  *
  * Return: for struct kf_find; NULL when out of memory.
  */

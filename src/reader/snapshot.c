@@ -44,6 +44,9 @@
 /* The part that files of minor versions 5 to 7 have. */
 #define ENDING_MIN offsetof(struct kf_stats_ending, exited)
 
+/* Header, identity and ending, as this version has them. */
+#define HEAD 2048
+
 /* The part of a class that files of all versions have. */
 #define CLASS_MIN offsetof(struct kf_stats_class, carved)
 
@@ -320,15 +323,45 @@ static bool read_identity(struct kf_source *src, struct kf_snapshot *s)
 	return id->pid > 0;
 }
 
+/* The range of the changing parts. */
+static void read_what_changes(struct kf_source *src, struct kf_room *room)
+{
+	const struct kf_stats_header *h = &src->h;
+	uint64_t begin = KF_MIN(h->classes.offset, h->words.offset);
+	uint64_t end =
+		h->slots.offset + (uint64_t)h->slots.entry_size * h->slots.nr;
+
+	begin = KF_MIN(begin, (uint64_t)h->slots.offset);
+	read_at_once(src, room, begin, KF_MIN(end - begin, KF_PIECE_SIZE));
+}
+
+static bool snapshot_is_described(const struct kf_cached_file *e,
+				  const struct kf_source *src,
+				  const struct kf_snapshot *s)
+{
+	const struct kf_stats_section *a = &src->h.descs;
+
+	return e && e->described && e->created_ns == s->id.created_ns &&
+	       a->offset == e->descs.offset && a->nr == e->descs.nr &&
+	       a->entry_size == e->descs.entry_size;
+}
+
 static enum kf_read_result read_tables(struct kf_source *src,
 				       const struct kf_read_how *how,
 				       struct kf_desc_cache *cache,
 				       struct kf_snapshot *s)
 {
+	uint64_t described = 0;
 	bool ok;
 
 	errno = 0;
-	ok = read_identity(src, s) && kf_counts_read(src, 0, cache, s) &&
+	ok = read_identity(src, s);
+	/* the descriptions are not read again */
+	if (ok && snapshot_is_described(how->cached, src, s)) {
+		described = how->cached->described;
+		read_what_changes(src, &cache->room);
+	}
+	ok = ok && kf_counts_read(src, described, cache, s) &&
 	     kf_tables_read(src, how->tables, s);
 	if (ok)
 		return KF_READ_OK;
@@ -354,66 +387,34 @@ enum kf_read_result kf_snapshot_read_with(int dirfd, const char *name,
 	return kf_snapshot_read_as(dirfd, name, &how, s);
 }
 
-static enum kf_read_result read_anew(int dirfd, const char *name,
-				     const struct kf_read_how *how,
-				     struct kf_desc_cache *cache,
-				     struct kf_snapshot *s)
+static void snapshot_note(struct kf_cached_file *e, const struct kf_source *src,
+			  const struct kf_snapshot *s)
 {
+	e->described = s->described;
+	e->descs = src->h.descs;
+	e->created_ns = s->id.created_ns;
+}
+
+static void snapshot_read(int dirfd, const char *name,
+			  const struct kf_read_how *how,
+			  struct kf_desc_cache *cache, struct kf_snapshot *s)
+{
+	bool described = how->cached && how->cached->described;
 	struct kf_source src = {
 		.fd = -1, .until_ns = how->until_ns, .torn = how->torn};
 
 	s->result = open_regular(dirfd, name, how->regular, s, &src.fd);
 	if (s->result == KF_READ_OK) {
-		read_at_once(&src, &cache->room, 0, KF_PIECE_SIZE);
+		read_at_once(&src, &cache->room, 0,
+			     described ? HEAD : KF_PIECE_SIZE);
 		s->result = snapshot_read_header(&src, s);
 	}
 	if (s->result == KF_READ_OK)
 		s->result = read_tables(&src, how, cache, s);
 	if (s->result == KF_READ_OK && how->cached)
-		kf_cached_file_store(how->cached, &src, s);
+		snapshot_note(how->cached, &src, s);
 	if (src.fd >= 0)
 		close(src.fd);
-	return s->result;
-}
-
-/* The range of the changing parts. */
-static void read_what_changes(struct kf_source *src, struct kf_room *room)
-{
-	const struct kf_stats_header *h = &src->h;
-	uint64_t begin = KF_MIN(h->classes.offset, h->words.offset);
-	uint64_t end =
-		h->slots.offset + (uint64_t)h->slots.entry_size * h->slots.nr;
-
-	begin = KF_MIN(begin, (uint64_t)h->slots.offset);
-	read_at_once(src, room, begin, KF_MIN(end - begin, KF_PIECE_SIZE));
-}
-
-/* Reads a file that is open from the last search; false: read it anew. */
-static bool read_cached(const struct kf_read_how *how,
-			struct kf_desc_cache *cache, struct kf_snapshot *s)
-{
-	struct kf_cached_file *e = how->cached;
-	struct kf_source src = {
-		.fd = e->fd, .until_ns = how->until_ns, .torn = how->torn};
-
-	s->file_size = e->size;
-	s->dev = e->dev;
-	s->ino = e->ino;
-	s->owner = e->owner;
-	read_at_once(&src, &cache->room, 0, sizeof(src.h));
-	s->result = snapshot_read_header(&src, s);
-	if (s->result != KF_READ_OK || !kf_cached_file_matches(e, &src.h))
-		return false;
-	e->size = s->file_size;
-	s->id = e->id;
-	s->ending = e->ending;
-	s->attached = src.h.attached == 1;
-	read_what_changes(&src, &cache->room);
-	if (!kf_counts_read(&src, e->described, cache, s) ||
-	    !kf_tables_read(&src, how->tables, s))
-		return false;
-	e->described = s->described;
-	return true;
 }
 
 enum kf_read_result kf_snapshot_read_as(int dirfd, const char *name,
@@ -421,21 +422,13 @@ enum kf_read_result kf_snapshot_read_as(int dirfd, const char *name,
 					struct kf_snapshot *s)
 {
 	struct kf_desc_cache own = {0};
-	struct kf_desc_cache *cache = how->cache ? how->cache : &own;
 
 	memset(s, 0, sizeof(*s));
-	if (kf_late(how->until_ns)) {
+	if (kf_late(how->until_ns))
 		s->result = KF_READ_LATE;
-		return s->result;
-	}
-	if (!how->cached || how->cached->fd < 0 ||
-	    !read_cached(how, cache, s)) {
-		kf_snapshot_release(s);
-		memset(s, 0, sizeof(*s));
-		if (how->cached)
-			kf_cached_file_close(how->cached);
-		read_anew(dirfd, name, how, cache, s);
-	}
+	else
+		snapshot_read(dirfd, name, how, how->cache ? how->cache : &own,
+			      s);
 	kf_desc_cache_release(&own);
 	if (s->result == KF_READ_OK)
 		kf_totals_derive(s);
@@ -540,6 +533,7 @@ const char *kf_read_result_name(enum kf_read_result result)
 		[KF_READ_LATE] = "late",
 		[KF_READ_CONFLICT] = "conflict",
 		[KF_READ_IMPOSSIBLE] = "impossible",
+		[KF_READ_SURPLUS] = "surplus",
 	};
 
 	return result < KF_NR_READ_RESULTS ? names[result] : "error";

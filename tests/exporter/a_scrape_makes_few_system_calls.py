@@ -10,12 +10,13 @@ import kftest
 
 PROCESSES = 60
 
-# A pread each of the file's head, of what it counts, and of its words again;
-# open, read and close of comm and of statm; every eighth time a look at exe.
-CALLS = 9 + 1 / 8
+# Open, fstat, close of the file, and a pread each of its head, of what it counts,
+# and of its words again; open, read and close of comm and of statm; every eighth
+# time a look at exe.
+CALLS = 12 + 1 / 8
 
-# Of what it counts, and 200 bytes of procfs.
-BYTES = 16 * 1024
+# Of its head and what it counts, and 200 bytes of procfs.
+BYTES = 20 * 1024
 
 
 def crowd(world):
