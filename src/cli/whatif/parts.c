@@ -39,7 +39,7 @@ struct change {
 	int sample;
 };
 
-static void list_add(struct kf_part_list *list, const char *path)
+static void parts_add(struct kf_part_list *list, const char *path)
 {
 	char **more = kf_alloc(list->nr + 1, sizeof(*more));
 
@@ -83,7 +83,7 @@ static int list_directory(struct kf_part_list *list, const char *command,
 		char *path = kf_format("%s/%s", dir, entries[i]->d_name);
 
 		if (part_is_recording(path))
-			list_add(list, path);
+			parts_add(list, path);
 		free(path);
 		free(entries[i]);
 	}
@@ -104,7 +104,7 @@ int kf_part_list_make(struct kf_part_list *list, const char *command, int argc,
 		if (!stat(argv[i], &st) && S_ISDIR(st.st_mode))
 			status = list_directory(list, command, argv[i]);
 		else
-			list_add(list, argv[i]);
+			parts_add(list, argv[i]);
 	}
 	if (!status && list->nr > MAX_PARTS) {
 		kf_error("%s: %zu recordings: at most %d can be replayed as "
