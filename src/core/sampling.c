@@ -98,7 +98,7 @@ static uint64_t sampling_mean_of(size_t size, size_t align, uint64_t bytes,
 		return sampling_tagged(heap, class, size, align);
 	mean = take_due(heap, class);
 	if (mean)
-		*place = kf_pinned_place(heap->due_at[class]);
+		*place = kf_pinned_place(kf_load(&heap->due_at[class]));
 	return mean;
 }
 

@@ -356,11 +356,14 @@ static bool bin_cross(struct kf_heap *heap, unsigned int class)
 {
 	size_t bytes = kf_class_bytes(class);
 
-	if (!heap->cache[class].first || kf_heap_sample_is_due(heap, class) ||
+	if (!kf_load(&heap->cache[class].first) ||
+	    kf_heap_sample_is_due(heap, class) ||
 	    kf_countdown_may_pass(&heap->countdown, (int64_t)bytes))
 		return false;
+	kf_heap_enter(heap);
 	if (!kf_countdown_pass(&heap->countdown, bytes, 1))
 		bin_set_due(heap, class, heap->cache[class].first);
+	kf_heap_leave(heap);
 	return true;
 }
 

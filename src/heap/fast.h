@@ -94,7 +94,7 @@ static __always_inline_kf void *kf_fast_reuse(struct kf_heap *heap,
 {
 	void *block;
 
-	if (unlikely(!heap->cache[class].first) ||
+	if (unlikely(!kf_load(&heap->cache[class].first)) ||
 	    !fast_may_take(heap, class, bytes))
 		return NULL;
 	kf_heap_enter(heap);
@@ -125,7 +125,7 @@ static inline void *kf_fast_fill(struct kf_heap *heap, unsigned int class,
 	*zeroed = false;
 	/* A sample that a cached block is due for comes before the bin. */
 	if (class <= KF_NR_TINY || (!kf_heap_sample_is_due(heap, class) &&
-				    (!heap->cache[class].first ||
+				    (!kf_load(&heap->cache[class].first) ||
 				     fast_may_take(heap, class, *usable))))
 		p = kf_fast_alloc(&heap->front, offset);
 	if (unlikely(!p)) {
@@ -266,7 +266,7 @@ static inline bool kf_fast_keep(struct kf_heap *heap, struct kf_slab *slab,
 	if ((KF_READ_ONCE(&slab->owner) & ~KF_SLAB_FULL) !=
 		    ((uintptr_t)heap | KF_SLAB_MEDIUM) ||
 	    !kf_slab_is_block(slab, p) || *kf_slab_key(p) == (uintptr_t)heap ||
-	    kf_is_sent(p) || unlikely(heap->kept >= heap->kept_max))
+	    kf_is_sent(p) || unlikely(kf_load(&heap->kept) >= heap->kept_max))
 		return false;
 	cache = (void *)((char *)heap->cache + offset);
 	kf_heap_enter(heap);

@@ -127,7 +127,8 @@ struct kf_heap {
 	/* @entries at the last look, with those of @marked; arenas lock. */
 	uint32_t seen;
 	int64_t budget; /* bytes of others' blocks it may still take; owner */
-	int64_t kept;	/* bytes of its own blocks in the block cache; owner */
+	/* Bytes of its own blocks in the block cache; owner, holder: atomic. */
+	int64_t kept;
 	int64_t kept_max; /* the bound when the heap last made a slab; owner */
 	struct kf_run *reclaimed; /* slabs that are being reclaimed; holder */
 	/* Most carved bytes since the last flush; owner. */

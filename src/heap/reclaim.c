@@ -179,7 +179,7 @@ static void reclaim_return(struct kf_heap *heap, struct kf_slab *slab,
 	kf_link_set(block, slab->local);
 	slab->local = block;
 	slab->used--;
-	heap->kept -= (int64_t)slab->size;
+	kf_store(&heap->kept, heap->kept - (int64_t)slab->size);
 	kf_heap_stat(heap, KF_SLOT_taken, -slab->size);
 	if (slab->owner & KF_SLAB_FULL)
 		kf_slab_unretire(heap, slab);
@@ -208,9 +208,10 @@ static void reclaim_uncache(struct kf_heap *heap, unsigned int class)
 		others.first = block;
 		others.nr++;
 	}
-	*cache = others;
+	cache->nr = others.nr;
+	kf_store(&cache->first, others.first);
 	/* The block that a sample is due in may be gone. */
-	heap->due_at[class] = NULL;
+	kf_store(&heap->due_at[class], (const void *)NULL);
 }
 
 static void reclaim_uncache_all(struct kf_heap *heap)

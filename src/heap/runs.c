@@ -204,7 +204,7 @@ struct kf_run *kf_runs_alloc(struct kf_heap *heap, size_t nr_pages,
 	struct kf_run *run = NULL;
 
 	*zeroed = false;
-	if (heap && heap->kept > KF_KEPT_STAY) {
+	if (heap && kf_load(&heap->kept) > KF_KEPT_STAY) {
 		kf_heap_enter(heap);
 		kf_cache_drop(heap);
 		kf_heap_leave(heap);
