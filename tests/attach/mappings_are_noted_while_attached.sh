@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: all
 # What an attached process maps past malloc is noted with its stack until the
 # library is detached; then its calls are the C library's again.
 # shellcheck source=tests/lib.sh
