@@ -8,6 +8,7 @@
 #include "heap/audit.h"
 
 #include "heap/heap.h"
+#include "heap/remote.h"
 
 /* Called with each report; constant after the start. */
 static void (*audit_handler)(enum konf_misuse wrong, const void *p);
@@ -80,12 +81,11 @@ const void *kf_audit_cached(const struct kf_cached *cache, uint64_t nr)
 
 bool kf_audit_cache(struct kf_heap *heap, unsigned int class, uint64_t nr)
 {
-	struct kf_cached *cache = &heap->cache[class];
-	const void *damaged = kf_audit_cached(cache, nr);
+	const void *damaged = kf_audit_cached(&heap->cache[class], nr);
 
 	if (!damaged)
 		return true;
-	*cache = (struct kf_cached){NULL, 0};
+	kf_cache_forget(heap, class);
 	kf_audit_report(KONF_WRITE_AFTER_FREE, damaged);
 	return false;
 }

@@ -54,7 +54,8 @@
 /* The block cache of one class: blocks of any slab, linked. */
 struct kf_cached {
 	void *first;
-	uint64_t nr;
+	uint32_t nr;
+	uint32_t others; /* how many of them are other heaps' */
 };
 
 _Static_assert(sizeof(struct kf_cached) == sizeof(struct kf_bin),

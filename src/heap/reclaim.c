@@ -191,7 +191,7 @@ static void reclaim_return(struct kf_heap *heap, struct kf_slab *slab,
 static void reclaim_uncache(struct kf_heap *heap, unsigned int class)
 {
 	struct kf_cached *cache = &heap->cache[class];
-	struct kf_cached others = {NULL, 0};
+	struct kf_cached others = {0};
 	void *block = cache->first, *next;
 
 	if (kf_audit_cached(cache, cache->nr))
@@ -208,7 +208,7 @@ static void reclaim_uncache(struct kf_heap *heap, unsigned int class)
 		others.first = block;
 		others.nr++;
 	}
-	cache->nr = others.nr;
+	cache->nr = cache->others = others.nr;
 	kf_store(&cache->first, others.first);
 	/* The block that a sample is due in may be gone. */
 	kf_store(&heap->due_at[class], (const void *)NULL);

@@ -16,7 +16,9 @@
  *
  * The budget of a heap bounds the bytes of other heaps' blocks that it holds.
  * When the budget is used up, all such blocks are sent to their owners, and the
- * heap caches none until a bin finds no block in the heap's own slabs.
+ * heap caches none until a bin finds no block in the heap's own slabs. Medium
+ * blocks of the heap's own are in the same cache, with a bound of their own
+ * (@kept_max).
  */
 #include "heap/remote.h"
 
@@ -99,65 +101,71 @@ static inline void remote_queue(struct kf_heap *heap, struct kf_slab *slab,
 	box->nr++;
 }
 
-/* Charge @nr blocks that are cached now, of which @own are the heap's. */
-static void remote_charge(struct kf_heap *heap, unsigned int class, int64_t nr,
-			  int64_t own)
+/* Account for blocks that left the cache, @others of them other heaps'. */
+static void remote_uncharge(struct kf_heap *heap, unsigned int class,
+			    int64_t nr, int64_t others)
 {
 	int64_t bytes = (int64_t)kf_class_bytes(class);
 
-	heap->kept += own * bytes;
-	heap->budget -= (nr - own) * bytes;
+	heap->kept -= (nr - others) * bytes;
+	heap->budget += others * bytes;
 }
 
 /*
  * Queue each block of a list for its owner; a block of the heap's own goes to
- * its slab. Returns the number of blocks, and in @own of the heap's own.
+ * its slab. Returns the number of blocks.
  */
-static uint32_t remote_queue_list(struct kf_heap *heap, void *block,
-				  uint32_t *own)
+static uint32_t remote_queue_list(struct kf_heap *heap, void *block)
 {
 	uint32_t nr = 0;
 	void *next;
 
-	*own = 0;
 	for (; block; block = next, nr++) {
 		struct kf_slab *slab = kf_slab_at(block);
 
 		next = kf_audit_next(block);
-		if (kf_slab_owner(slab) == heap) {
-			++*own;
+		if (kf_slab_owner(slab) == heap)
 			kf_slab_return(heap, slab, block);
-		} else {
+		else
 			remote_queue(heap, slab, block);
-		}
 	}
 	return nr;
 }
 
-static void remote_queue_class(struct kf_heap *heap, unsigned int class)
+void kf_cache_forget(struct kf_heap *heap, unsigned int class)
 {
 	struct kf_cached *cache = &heap->cache[class];
-	void *first = cache->first;
-	uint32_t nr, own;
+
+	remote_uncharge(heap, class, cache->nr, cache->others);
+	*cache = (struct kf_cached){0};
+}
+
+static void remote_queue_class(struct kf_heap *heap, unsigned int class)
+{
+	void *first = heap->cache[class].first;
 
 	if (!first)
 		return;
-	*cache = (struct kf_cached){NULL, 0};
+	kf_cache_forget(heap, class);
 	/* The block that a sample is due in may be another heap's now. */
 	heap->due_at[class] = NULL;
-	nr = remote_queue_list(heap, first, &own);
-	remote_charge(heap, class, -(int64_t)nr, -(int64_t)own);
+	remote_queue_list(heap, first);
+}
+
+static void remote_send_outboxes(struct kf_heap *heap)
+{
+	for (unsigned int i = 0; i < KF_NR_OUTBOXES; i++) {
+		if (heap->outbox[i].slab)
+			remote_send_outbox(&heap->outbox[i]);
+	}
+	heap->budget = KF_BUDGET;
 }
 
 void kf_remote_send_all(struct kf_heap *heap)
 {
 	for (unsigned int i = 0; i < KF_NR_CLASSES; i++)
 		remote_queue_class(heap, i);
-	for (unsigned int i = 0; i < KF_NR_OUTBOXES; i++) {
-		if (heap->outbox[i].slab)
-			remote_send_outbox(&heap->outbox[i]);
-	}
-	heap->budget = KF_BUDGET;
+	remote_send_outboxes(heap);
 }
 
 void kf_cache_drop(struct kf_heap *heap)
@@ -168,7 +176,7 @@ void kf_cache_drop(struct kf_heap *heap)
 
 uint32_t kf_cache_flush(struct kf_heap *heap, struct kf_bin *bin)
 {
-	uint32_t own, nr = remote_queue_list(heap, kf_bin_first(bin), &own);
+	uint32_t nr = remote_queue_list(heap, kf_bin_first(bin));
 	unsigned int class = (unsigned int)(bin - heap->front.bin);
 
 	heap->due[class] = 0;
@@ -189,10 +197,15 @@ void kf_remote_send_cached(struct kf_heap *heap)
 	kf_heap_leave(heap);
 }
 
+/* Classes in which all cached blocks are the heap's own keep them. */
 static __noinline void remote_end_reuse(struct kf_heap *heap)
 {
 	heap->reuse = false;
-	kf_remote_send_all(heap);
+	for (unsigned int i = 0; i < KF_NR_CLASSES; i++) {
+		if (heap->cache[i].others)
+			remote_queue_class(heap, i);
+	}
+	remote_send_outboxes(heap);
 }
 
 static inline void remote_cache(struct kf_heap *heap,
@@ -207,6 +220,7 @@ static inline void remote_cache(struct kf_heap *heap,
 	*kf_slab_key(p) = (uintptr_t)kf_slab_owner(slab);
 	cache->first = p;
 	cache->nr++;
+	cache->others++;
 }
 
 /* Cache or queue a block. Returns false when the budget is used up. */
@@ -225,17 +239,18 @@ static __always_inline_kf bool remote_take(struct kf_heap *heap,
 	return false;
 }
 
-/* The heap's own blocks in a list of cached ones: only medium ones. */
-static int64_t remote_count_own(const struct kf_heap *heap, unsigned int class,
-				void *block)
+/* Other heaps' blocks in a list of cached ones; tiny ones are all theirs. */
+static uint32_t remote_count_others(const struct kf_heap *heap,
+				    unsigned int class, void *block,
+				    uint32_t nr)
 {
-	int64_t own = 0;
+	uint32_t others = 0;
 
 	if (class <= KF_NR_TINY)
-		return 0;
+		return nr;
 	for (; block; block = kf_link_next(block))
-		own += *kf_slab_key(block) == (uintptr_t)heap;
-	return own;
+		others += *kf_slab_key(block) != (uintptr_t)heap;
+	return others;
 }
 
 static void *remote_last(void *block)
@@ -247,38 +262,41 @@ static void *remote_last(void *block)
 	return block;
 }
 
-/* Take a class's first @nr blocks off the cache; they are not damaged. */
-static void *remote_uncache(struct kf_cached *cache, uint32_t nr)
+/* Take the first @nr blocks, which are medium and whole, off the cache. */
+static void *remote_cut(struct kf_heap *heap, unsigned int class, uint32_t nr)
 {
+	struct kf_cached *cache = &heap->cache[class];
 	void *first = cache->first, *last = first;
+	uint32_t others;
 
-	if (nr == cache->nr) {
-		*cache = (struct kf_cached){NULL, 0};
-		return first;
-	}
 	for (uint32_t i = 1; i < nr; i++)
 		last = kf_link_next(last);
 	cache->first = kf_link_next(last);
-	cache->nr -= nr;
 	kf_link_set(last, NULL);
+	others = remote_count_others(heap, class, first, nr);
+	cache->nr -= nr;
+	cache->others -= others;
+	remote_uncharge(heap, class, nr, others);
 	return first;
 }
 
 uint32_t kf_cache_take(struct kf_heap *heap, size_t offset)
 {
-	struct kf_cached *cache = (void *)((char *)heap->cache + offset);
 	struct kf_bin *bin = (void *)((char *)heap->front.bin + offset);
 	unsigned int class = (unsigned int)(offset / sizeof(*bin));
-	uint32_t nr = (uint32_t)cache->nr;
-	void *first;
+	uint32_t nr = heap->cache[class].nr;
+	void *first = heap->cache[class].first;
 
-	if (class > KF_NR_TINY)
-		nr = KF_MIN(nr, MEDIUM_TAKEN);
-	if (!nr || (class > KF_NR_TINY && !kf_audit_cache(heap, class, nr)))
+	if (!nr)
 		return 0;
-	first = remote_uncache(cache, nr);
-	remote_charge(heap, class, -(int64_t)nr,
-		      -remote_count_own(heap, class, first));
+	if (class <= KF_NR_TINY) {
+		kf_cache_forget(heap, class);
+	} else {
+		nr = KF_MIN(nr, MEDIUM_TAKEN);
+		if (!kf_audit_cache(heap, class, nr))
+			return 0;
+		first = remote_cut(heap, class, nr);
+	}
 	*bin = (struct kf_bin){kf_link_code(first), KF_BIN_CACHED};
 	return nr;
 }
@@ -288,12 +306,14 @@ void kf_cache_restore(struct kf_heap *heap, size_t offset, void *first,
 {
 	struct kf_cached *cache = (void *)((char *)heap->cache + offset);
 	unsigned int class = (unsigned int)(offset / sizeof(*cache));
+	uint32_t others = remote_count_others(heap, class, first, nr);
 
-	remote_charge(heap, class, nr, remote_count_own(heap, class, first));
+	remote_uncharge(heap, class, -(int64_t)nr, -(int64_t)others);
 	if (cache->first)
 		kf_link_set(remote_last(first), cache->first);
 	cache->first = first;
 	cache->nr += nr;
+	cache->others += others;
 }
 
 void kf_heap_free_small(struct kf_heap *heap, struct kf_slab *slab, void *p)

@@ -148,6 +148,17 @@ void kf_cache_restore(struct kf_heap *heap, size_t offset, void *first,
 uint32_t kf_cache_flush(struct kf_heap *heap, struct kf_bin *bin);
 
 /**
+ * kf_cache_forget() - let no block of a class be cached
+ * @heap:	the heap
+ * @class:	the class
+ *
+ * The caller has the blocks, if they are not lost.
+ *
+ * Context: the heap's owner, inside kf_heap_enter().
+ */
+void kf_cache_forget(struct kf_heap *heap, unsigned int class);
+
+/**
  * kf_cache_drop() - empty the block cache of medium classes
  * @heap:	the heap
  *

@@ -155,6 +155,24 @@ static uint64_t kept_by(const struct kf_heap *heap)
 	return heap && heap->marked ? bytes + kept_by(heap->marked) : bytes;
 }
 
+/* The heap's own blocks are told apart from others', and their bytes known. */
+static void look_at_cache(const struct kf_heap *heap)
+{
+	int64_t own = 0;
+
+	for (unsigned int c = 1; c < KF_NR_CLASSES; c++) {
+		const struct kf_cached *cache = &heap->cache[c];
+		uint32_t others = 0, nr = 0;
+		void *p = cache->first;
+
+		for (; p; p = kf_link_next(p), nr++)
+			others += kf_slab_owner(kf_slab_at(p)) != heap;
+		UNIT_REQUIRE(cache->nr == nr && cache->others == others);
+		own += (int64_t)((nr - others) * kf_class_bytes(c));
+	}
+	ck_assert_int_eq(heap->kept, own);
+}
+
 static uint64_t gone_from(const struct kf_slot *slot)
 {
 	uint64_t bytes = 0;
@@ -180,6 +198,7 @@ static void look(bool may_be_none)
 
 	UNIT_REQUIRE(kf_arenas_lock());
 	for (heap = NULL; (heap = kf_arenas_next(heap)) != NULL;) {
+		look_at_cache(heap);
 		kept += kept_by(heap);
 		gone += gone_from(heap->front.slot);
 	}

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "heap/audit.h"
 #include "heap/large.h"
 #include "heap/fast.h"
 #include "engines/host.h"
@@ -110,6 +111,20 @@ START_TEST(they_go_back_before_fresh_pages_are_taken)
 		UNIT_REQUIRE(kf_host_alloc(4 * BYTES, 16, false, 0, &usable));
 	ck_assert_int_le(heap->kept, KF_KEPT_STAY);
 	ck_assert_uint_le(kf_word_get(KF_WORD_slabs), held);
+}
+END_TEST
+
+START_TEST(damaged_blocks_are_kept_no_longer)
+{
+	struct kf_heap *heap = start();
+
+	take_all(heap);
+	for (size_t i = 0; i < 10; i++)
+		UNIT_REQUIRE(keep(heap, blocks[i]));
+	*(void **)blocks[5] = blocks;
+	UNIT_REQUIRE(!kf_audit_cache(heap, class, UINT64_MAX));
+	ck_assert_uint_eq(heap->cache[class].nr, 0);
+	ck_assert_int_eq(heap->kept, 0);
 }
 END_TEST
 
@@ -250,6 +265,7 @@ int main(void)
 		block_freed_last_is_the_next,
 		bytes_that_are_kept_have_a_bound,
 		they_go_back_before_fresh_pages_are_taken,
+		damaged_blocks_are_kept_no_longer,
 		trim_gives_them_back,
 		what_is_no_block_or_free_is_not_taken,
 		none_is_handed_out_where_a_sample_is_near,
