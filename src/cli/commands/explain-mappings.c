@@ -214,8 +214,7 @@ void kf_explain_print_mappings(const struct kf_cli *cli,
 	if (t.nr_rows)
 		mapped_say_known(&m);
 	mapped_say_rest(&m, f);
-	if (t.nr_rows)
-		mapped_say_missed(&m);
+	mapped_say_missed(&m);
 	kf_table_release(&t);
 	free(m.all);
 }

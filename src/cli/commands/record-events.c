@@ -36,7 +36,8 @@ struct recorded {
 	char *dir;
 	char *glob;	/* of the names in it, but for what is appended */
 	uint64_t began; /* CLOCK_REALTIME */
-	uint64_t nr, before, after; /* files, and their bytes */
+	uint64_t nr, before, after; /* files compressed, and their bytes */
+	bool found;		    /* a recording, compressed or not */
 	int status;
 };
 
@@ -84,7 +85,7 @@ static bool is_one_of(const struct recorded *r, const char *name)
 }
 
 /* Whether a file is a recording of this time, which nobody writes to. */
-static bool is_ended(const struct recorded *r, const char *path)
+static bool is_ended(struct recorded *r, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct kf_record_header head;
@@ -94,6 +95,7 @@ static bool is_ended(const struct recorded *r, const char *path)
 		return false;
 	if (pread(fd, &head, sizeof(head), 0) == sizeof(head) &&
 	    head.magic == KF_RECORD_MAGIC && head.real_ns >= r->began) {
+		r->found = true;
 		/* the kernel refuses it while the file is mapped for writing */
 		ended = !fcntl(fd, F_SETLEASE, F_RDLCK);
 		if (!ended)
@@ -110,9 +112,13 @@ static void events_compress(struct recorded *r, const char *name)
 	char *path = kf_format("%s/%s", r->dir, name);
 	uint64_t before, after;
 
-	if (is_ended(r, path)) {
-		if (kf_zstd_pack(path, &before, &after))
-			r->status = KF_EXIT_FAILED;
+	if (!is_ended(r, path)) {
+		free(path);
+		return;
+	}
+	if (kf_zstd_pack(path, &before, &after)) {
+		r->status = KF_EXIT_FAILED;
+	} else {
 		r->before += before;
 		r->after += after;
 		r->nr++;
@@ -135,6 +141,8 @@ static int events_compress_all(struct recorded *r, const char *output)
 			events_compress(r, entry->d_name);
 	}
 	closedir(dir);
+	if (!r->found)
+		return r->status;
 	kf_note(r->cli, "record: %s: %llu recording%s compressed: %s of %s",
 		output, (unsigned long long)r->nr, r->nr == 1 ? "" : "s",
 		kf_human_bytes(is, sizeof(is), r->after),
@@ -203,6 +211,10 @@ static int run_compressed(struct kf_cli *cli, const char *output, int argc,
 	}
 	status = run_and_wait(cli, argc, argv);
 	packed = events_compress_all(&r, output);
+	if (!status && !packed && !r.found) {
+		kf_error("record: %s: the program made no recording", output);
+		packed = KF_EXIT_FAILED;
+	}
 	free(r.dir);
 	free(r.glob);
 	free(pattern);
