@@ -9,18 +9,18 @@ import glob
 import json
 import os
 import shutil
-import subprocess
 import sys
 
 sys.dont_write_bytecode = True  # the source may be somebody else's
 
+import command
 import measure
 import peers
 import suite
 import tables
+from command import SUBJECT
 from suite import die, start
 
-SUBJECT = "konfiscator"
 LEAST = 1 << 20
 
 # The name of a replay, the test that is recorded, and variables for it: Python's
@@ -54,24 +54,11 @@ def parse():
     return p.parse_args()
 
 
-def konfiscator(args, *argv):
-    """The rows that a command prints."""
-    env = {k: v for k, v in os.environ.items()
-           if not k.startswith(measure.FOREIGN)}
-    done = subprocess.run([os.path.join(args.build, "konfiscator"), "-q",
-                           "--format=json", *argv],
-                          stdout=subprocess.PIPE, check=False, env=env)
-    if done.returncode:
-        raise measure.Failure("konfiscator %s ended with status %d" %
-                              (argv[0], done.returncode))
-    return json.loads(done.stdout)
-
-
 def leave_out_small(args, where):
     """Deletes the recordings of small processes."""
     left = 0
     for path in glob.glob(os.path.join(where, "rec.*")):
-        if konfiscator(args, "report", path)[0]["peak_live_bytes"] < LEAST:
+        if command.rows(args, "report", path)[0]["peak_live_bytes"] < LEAST:
             os.unlink(path)
         else:
             left += 1
@@ -114,15 +101,10 @@ def recordings(args, bench, name, test, more):
 
 def replayed(args, found, where):
     """The figures of each peer."""
-    argv = ["whatif", "--runs=%d" % args.rounds, "--pace=fast"]
-    names = {"glibc": "glibc", SUBJECT: SUBJECT}
-    for name, path in found.items():
-        if name not in names and path:
-            argv.append("--allocator=" + os.path.abspath(path))
-            names[name] = os.path.basename(path)
-    rows = {r["allocator"]: r for r in konfiscator(args, *argv, where)}
-    return {n: {f: rows[a][f] for f, _, _ in FIGURES}
-            for n, a in names.items() if n in found}
+    rows = command.whatif(args, found, "--runs=%d" % args.rounds,
+                          "--pace=fast", where)
+    return {n: {f: r[f] for f, _, _ in FIGURES}
+            for n, r in rows.items() if n in found}
 
 
 def size_of(where):

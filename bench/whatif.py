@@ -8,22 +8,20 @@ the replay under each other allocator."""
 
 import argparse
 import glob
-import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 
 sys.dont_write_bytecode = True  # the source may be somebody else's
 
+import command
 import measure
 import peers
 import suite
 import tables
+from command import SUBJECT
 from suite import die, start
-
-SUBJECT = "konfiscator"
 
 
 def parse():
@@ -41,19 +39,6 @@ def parse():
     return p.parse_args()
 
 
-def konfiscator(args, *argv):
-    """The rows of a command."""
-    env = {k: v for k, v in os.environ.items()
-           if not k.startswith(measure.FOREIGN)}
-    done = subprocess.run([os.path.join(args.build, "konfiscator"),
-                           "-q", "--format=json", *argv],
-                          stdout=subprocess.PIPE, check=False, env=env)
-    if done.returncode:
-        die("konfiscator %s ended with status %d" %
-            (argv[0], done.returncode))
-    return json.loads(done.stdout)
-
-
 def real(bench, args, test, preload):
     """The peak RSS of the largest process."""
     runs = [bench.run(test.argv(), preload, {"KONFISCATOR_STATS": "0"})
@@ -68,7 +53,7 @@ def recorded(bench, args, test, preload, where):
                "KONFISCATOR_RECORD_MAX": "8G"})
     best, most = None, -1
     for path in glob.glob(os.path.join(where, "rec.*")):
-        row = konfiscator(args, "report", path)[0]
+        row = command.rows(args, "report", path)[0]
         if row["peak_live_bytes"] > most:
             best, most = path, row["peak_live_bytes"]
     return best
@@ -76,14 +61,8 @@ def recorded(bench, args, test, preload, where):
 
 def predicted(args, found, recording):
     """The peak of the heap under each peer."""
-    argv = ["whatif", "--runs=1"]
-    names = {"glibc": "glibc", SUBJECT: SUBJECT}
-    for name, path in found.items():
-        if name not in names and path:
-            argv.append("--allocator=" + os.path.abspath(path))
-            names[name] = os.path.basename(path)
-    rows = {r["allocator"]: r for r in konfiscator(args, *argv, recording)}
-    return {n: rows[a]["peak_bytes"] for n, a in names.items()}
+    rows = command.whatif(args, found, "--runs=1", recording)
+    return {n: r["peak_bytes"] for n, r in rows.items()}
 
 
 def compare(bench, args, test, found, paths):

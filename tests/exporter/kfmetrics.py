@@ -19,17 +19,22 @@ PROMETHEUS_3 = ACCEPT + (
     "text/plain;version=0.0.4;q=0.2,*/*;q=0.1")
 
 
+def varint(data, at):
+    """A number of protobuf, and where it ends."""
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 0x7f) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return value, at
+
+
 def split(body):
     """The messages of a page, each behind its length."""
     at = 0
     while at < len(body):
-        size = shift = 0
-        while True:
-            byte = body[at]
-            size |= (byte & 0x7f) << shift
-            at, shift = at + 1, shift + 7
-            if byte < 0x80:
-                break
+        size, at = varint(body, at)
         assert at + size <= len(body), "truncated"
         yield body[at:at + size]
         at += size

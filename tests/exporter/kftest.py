@@ -71,6 +71,15 @@ def until(what, condition):
         time.sleep(0.05)
 
 
+def refuses(wanted, *flags):
+    """Flags are wrong usage, told in one line with a text."""
+    result = subprocess.run([EXPORTER, *flags], capture_output=True, text=True,
+                            timeout=PATIENCE, check=False)
+    assert result.returncode == 2 and wanted in result.stderr, (
+        flags, result.stderr)
+    assert result.stderr.count("\n") == 1, result.stderr
+
+
 class Page:
     """A scrape: samples by name and labels, families by name."""
 

@@ -6,8 +6,8 @@ their own: each group has a series with its labels, and the samples of its page.
 import os
 import shutil
 import ssl
-import subprocess
 
+import kfmetrics
 import kfpprof
 import kftest
 import kfweb
@@ -21,23 +21,13 @@ def flags(receiver, *more):
             "--pyroscope.interval=1s", *more)
 
 
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        value |= (byte & 0x7f) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 0x80:
-            return value, at
-
-
 def fields(data):
     """Number and contents of each field, all of which have a length."""
     at = 0
     while at < len(data):
-        key, at = varint(data, at)
+        key, at = kfmetrics.varint(data, at)
         assert key & 7 == 2, "field %d is no string or message" % (key >> 3)
-        length, at = varint(data, at)
+        length, at = kfmetrics.varint(data, at)
         assert at + length <= len(data)
         yield key >> 3, data[at:at + length]
         at += length
@@ -190,11 +180,7 @@ def wrong_flags_are_told(world):
             ("--pyroscope.interval=0s", "expected a time of 1s to 1d"),
             ("--pyroscope.headers-file=/x", "needs --pyroscope.endpoint"),
             ("--pyroscope.ca-file=/x", "needs --pyroscope.endpoint")):
-        result = subprocess.run([kftest.EXPORTER, flag], capture_output=True,
-                                text=True, timeout=kftest.PATIENCE)
-        assert result.returncode == 2 and wanted in result.stderr, (
-            flag, result.stderr)
-        assert result.stderr.count("\n") == 1
+        kftest.refuses(wanted, flag)
 
 
 kftest.main(
