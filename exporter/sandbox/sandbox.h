@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * What the exporter may do from its start on: Landlock for files and ports,
- * seccomp for system calls. Who takes over an exporter by what it reads, from
- * other users' files and from the network, does not get further than these let.
+ * seccomp for system calls. An attacker who takes over an exporter by
+ * other users' files or by the network gets no further than these let.
  *
  * Landlock takes away every look into other processes that the kernel guards as
  * it does ptrace(2): /proc/PID/exe, root, maps and smaps_rollup. So it is left

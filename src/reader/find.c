@@ -349,7 +349,7 @@ static void run_readers(struct search *se)
 		pthread_join(thread[--i], NULL);
 }
 
-/* What comes last takes no longer than what came before, or LATER_NS. */
+/* The last turn takes no longer than those before, or LATER_NS. */
 static void search_limit(struct search *se)
 {
 	uint64_t now = kf_clock_ns();

@@ -26,8 +26,8 @@ struct addresses {
 };
 
 static struct {
-	uint64_t owner; /* kf_thread_self() of who has the entries; 0: nobody;
-			   atomic */
+	uint64_t owner; /* kf_thread_self() of the thread that has the entries,
+			   or 0; atomic */
 	bool forget;	/* a change was missed; atomic */
 	uint32_t nr;	/* entries that were ever used; the owner's, atomic */
 	uint32_t walks; /* stacks taken; atomic */

@@ -6,8 +6,9 @@
  * Short mappings, and those of threads' stacks, are not noted. At most
  * KF_STATS_MAPPINGS are, the larger ones first; neighbours of one stack are one
  * entry. Over time at most KF_MAPPINGS_RATE stacks a second are taken, after
- * the first KF_MAPPINGS_FIRST. What is not noted for such a limit, or as its
- * stack could not be taken, is counted in the word mappings_missed.
+ * the first KF_MAPPINGS_FIRST. Mappings that are not noted for such a limit,
+ * or as their stack could not be taken, are counted in the word
+ * mappings_missed.
  *
  * Calls may come in signal handlers: a change that finds the entries in use by
  * its own thread, or by another one for long, lets all entries be forgotten, so
@@ -40,7 +41,7 @@ uint32_t kf_mappings_stack(size_t size) __must_check;
 
 /**
  * kf_mappings_put() - the program has mapped memory
- * @addr:	the address; what was noted of these addresses is forgotten
+ * @addr:	the address; notes of these addresses are forgotten
  * @size:	bytes, rounded up to pages
  * @stack:	of kf_mappings_stack() or kf_mappings_take(); 0: none
  *
@@ -50,7 +51,7 @@ void kf_mappings_put(const void *addr, size_t size, uint32_t stack);
 
 /**
  * kf_mappings_take() - the program is about to unmap or to move memory
- * @addr:	the address; what was noted of these addresses is forgotten
+ * @addr:	the address; notes of these addresses are forgotten
  * @size:	bytes, rounded up to pages
  *
  * Comes before the system call, as another thread may be given the addresses

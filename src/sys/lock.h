@@ -27,8 +27,8 @@
  * - fork_copy.owner (stats/fork.c): nobody waits, a second fork has no copy.
  * - history.busy (stats/moments.c): nobody waits, a second moment is left out.
  * - pace.busy (sample/pace.c): nobody waits, a second sample sets no pace.
- * - loads (sample/modules.c): who opens an object waits for the first one a
- *   while.
+ * - loads (sample/modules.c): a thread that opens an object waits for the
+ *   first one a while.
  * - busy (abi/attach.c): nobody waits, a second attach or detach is refused.
  * - publication, inside (core/fork.c): threads of a child wait for its file.
  * - writer.busy (core/snapshot.c): nobody waits, a second snapshot is left out.

@@ -25,7 +25,7 @@ whole() {
 	is full 0
 	expect 0 cli report --view=anomalies "$1"
 	equal "what report says of $1" "no anomalies" "$(cat "$WORK/out")"
-	grep -q "it begins after [0-9.]* s, what came before was overwritten" \
+	grep -q "it begins after [0-9.]* s, earlier events were overwritten" \
 		"$WORK/err" || fail "$1: $(cat "$WORK/err")"
 	if grep -q damaged "$WORK/err"; then
 		fail "$1: $(cat "$WORK/err")"

@@ -103,9 +103,9 @@ static void tell_ring(const struct kf_report *r)
 	if (!h->kept_from)
 		return;
 	kf_note(r->cli,
-		"%s: the recording keeps its end: it begins after %.9g s, what "
-		"came before was overwritten, and blocks that were live then "
-		"are unknown and left out: %llu of them were freed later",
+		"%s: the recording keeps its end: it begins after %.9g s, "
+		"earlier events were overwritten, and blocks that were live "
+		"then are unknown and left out: %llu of them were freed later",
 		r->cli->command->name, (double)h->kept_from / 1e9,
 		(unsigned long long)r->replay.from_before);
 	if (h->damage.gone)
